@@ -1,0 +1,60 @@
+package driver
+
+import "time"
+
+// A Preset is how one job library lays out its queues: data for the engines. A nil field means that the
+// library does not run there.
+type Preset struct {
+	Name     string
+	Postgres *SQL
+	SQLite   *SQL
+}
+
+// SQL is a job library in a SQL database.
+//
+// Query returns one row per wanted queue, with columns by the row contract:
+//
+//	queue text, ready bigint                        required
+//	lookahead float8 (seconds)                      required unless Static
+//	known bool, running, scheduled bigint, saturated bool,
+//	oldest_seconds float8 or oldest_ready_at timestamptz,
+//	next_due_seconds float8 or next_due_at timestamptz,
+//	paused bool, workers bigint, capacity bigint    optional
+//
+// NULL counts as 0 in a count and as "none" elsewhere. In the text, {schema} stands for the quoted schema
+// and a dot, or nothing when the source names none. Unless Static, it uses the named parameters
+//
+//	@wants            JSON: [{"queue": text or null for every queue, "lookahead": seconds}, …]
+//	@limit            bigint, the bound of each count
+//	@running_max_age  float8, seconds after which a running job counts as an orphan
+type SQL struct {
+	Query string
+	// Static says that Query takes no parameters and returns every queue there is: the engine picks the
+	// wanted ones. Such a preset has no lookahead.
+	Static bool
+	// Schema is used where the source names none; "" leaves it to the database's search path.
+	Schema string
+	// RunningMaxAge is used where the source names none.
+	RunningMaxAge time.Duration
+	// Listen is how the library announces jobs; nil when it does not. PostgreSQL only.
+	Listen *Listen
+	// Notes are shown as the source's conditions.
+	Notes []string
+}
+
+// Listen is a NOTIFY channel and how its payload names the queue.
+type Listen struct {
+	// Channels are listened to together. {schema} stands for the bare schema name.
+	Channels []string
+	// Payload is a [PayloadForm] or a dot-separated path into a JSON payload, such as "queue".
+	Payload string
+	// Echo says when to look again after a notification, for libraries that announce the first of several
+	// inserts only.
+	Echo []time.Duration
+}
+
+// Payload forms that are no JSON path.
+const (
+	PayloadNone  = "none"   // says nothing of the queue: look at all
+	PayloadQueue = "=queue" // the payload is the queue's name
+)
