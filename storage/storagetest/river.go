@@ -33,7 +33,8 @@ func RiverPostgres(tb testing.TB, url string) *River[pgx.Tx] {
 	return RiverPostgresIn(tb, url, "")
 }
 
-// RiverPostgresIn is RiverPostgres in a schema other than public, which it creates.
+// RiverPostgresIn is RiverPostgres in a schema other than public, which it creates. River accepts letters, digits and
+// underscores in the name.
 func RiverPostgresIn(tb testing.TB, url, schema string) *River[pgx.Tx] {
 	tb.Helper()
 	pool, err := pgxpool.New(tb.Context(), url)
