@@ -1,0 +1,213 @@
+// Package inspect is the service that people and scripts look inside a server with: leadsman.v1.Inspector. It reads
+// what the scaler knows, narrows it to what the caller is granted, and puts it into messages; it decides nothing
+// and starts no goroutine. With reflection and a token, grpcurl needs no proto file to use it.
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/leadsman/leadsman/internal/spell"
+	leadsmanv1 "github.com/leadsman/leadsman/proto/leadsman/v1"
+	"github.com/leadsman/leadsman/scaler"
+	"github.com/leadsman/leadsman/storage/driver"
+)
+
+// Sizes of answers.
+const (
+	maxNear     = 5
+	defaultPage = 100
+	maxPage     = 1000
+)
+
+// Register adds the Inspector to a server. It is called before the server's Run.
+func Register(s *scaler.Server) {
+	s.RegisterService(&leadsmanv1.Inspector_ServiceDesc, &service{scaler: s})
+}
+
+type service struct {
+	leadsmanv1.UnimplementedInspectorServer
+
+	scaler *scaler.Server
+}
+
+// ListSources implements the Inspector.
+func (s *service) ListSources(ctx context.Context, _ *leadsmanv1.ListSourcesRequest) (*leadsmanv1.ListSourcesResponse, error) {
+	id, err := s.scaler.Identify(ctx)
+	if err != nil {
+		return nil, s.scaler.Status(err)
+	}
+	sources := s.scaler.Sources(id)
+	out := &leadsmanv1.ListSourcesResponse{Sources: make([]*leadsmanv1.Source, len(sources))}
+	for i := range sources {
+		out.Sources[i] = sourceMessage(&sources[i])
+	}
+	return out, nil
+}
+
+// ListQueues implements the Inspector.
+func (s *service) ListQueues(ctx context.Context, req *leadsmanv1.ListQueuesRequest) (*leadsmanv1.ListQueuesResponse, error) {
+	id, err := s.scaler.Identify(ctx)
+	if err != nil {
+		return nil, s.scaler.Status(err)
+	}
+	view, err := s.scaler.Queues(ctx, id, req.GetSource(), "")
+	if err != nil {
+		return nil, s.scaler.Status(err)
+	}
+	slices.SortFunc(view.Queues, func(a, b driver.Queue) int { return cmp.Compare(a.Name, b.Name) })
+	page, next, err := paged(view.Queues, req.GetPageSize(), req.GetPageToken())
+	if err != nil {
+		return nil, err
+	}
+	total := len(view.Queues)
+	view.Queues = page
+	return &leadsmanv1.ListQueuesResponse{Queues: queueMessages(&view), NextPageToken: next, Total: int32(total)}, nil //nolint:gosec // queues fit
+}
+
+// GetQueue implements the Inspector.
+func (s *service) GetQueue(ctx context.Context, req *leadsmanv1.GetQueueRequest) (*leadsmanv1.GetQueueResponse, error) {
+	id, err := s.scaler.Identify(ctx)
+	if err != nil {
+		return nil, s.scaler.Status(err)
+	}
+	if req.GetQueue() == "" {
+		return nil, errNoQueue
+	}
+	view, err := s.scaler.Queues(ctx, id, req.GetSource(), req.GetQueue())
+	if err != nil {
+		return nil, s.scaler.Status(err)
+	}
+	out := &leadsmanv1.GetQueueResponse{Queue: queueMessages(&view)[0]}
+	if !out.GetQueue().GetKnown() {
+		// Names to compare with are a help: without them the answer is right all the same.
+		if all, err := s.scaler.Queues(ctx, id, req.GetSource(), ""); err == nil {
+			out.NearNames = spell.Near(req.GetQueue(), names(all.Queues), maxNear)
+		}
+	}
+	return out, nil
+}
+
+var errNoQueue = status.Error(codes.InvalidArgument, "queue is empty: name a queue; ListQueues lists them")
+
+// WatchQueue implements the Inspector.
+func (s *service) WatchQueue(req *leadsmanv1.WatchQueueRequest, stream grpc.ServerStreamingServer[leadsmanv1.WatchQueueResponse]) error {
+	ctx := stream.Context()
+	id, err := s.scaler.Identify(ctx)
+	if err != nil {
+		return s.scaler.Status(err)
+	}
+	if req.GetQueue() == "" {
+		return errNoQueue
+	}
+	var last *leadsmanv1.WatchQueueResponse
+	return s.scaler.Status(s.scaler.WatchQueue(ctx, id, req.GetSource(), req.GetQueue(), func(view scaler.QueueView, err error) error {
+		if _, err := s.scaler.Identify(ctx); err != nil {
+			return err //nolint:wrapcheck // Status takes it as it is
+		}
+		next := watched(&view, err)
+		if last != nil && same(last, next) {
+			return nil
+		}
+		last = next
+		return stream.Send(next)
+	}))
+}
+
+// watched is what a WatchQueue stream says of one read.
+func watched(view *scaler.QueueView, err error) *leadsmanv1.WatchQueueResponse {
+	if err != nil {
+		return &leadsmanv1.WatchQueueResponse{Error: err.Error()}
+	}
+	queue := queueMessages(view)[0]
+	return &leadsmanv1.WatchQueueResponse{Queue: queue, Active: queue.GetReady()+queue.GetRunning() > 0}
+}
+
+// same tells whether two messages say the same, whenever they were read and however the ages in them have grown.
+func same(a, b *leadsmanv1.WatchQueueResponse) bool {
+	still := func(m *leadsmanv1.WatchQueueResponse) *leadsmanv1.WatchQueueResponse {
+		m = proto.CloneOf(m)
+		if q := m.GetQueue(); q != nil {
+			q.SampledAt, q.Oldest, q.NextDue = nil, nil, nil
+		}
+		return m
+	}
+	return proto.Equal(still(a), still(b))
+}
+
+// ListTriggers implements the Inspector.
+func (s *service) ListTriggers(ctx context.Context, req *leadsmanv1.ListTriggersRequest) (*leadsmanv1.ListTriggersResponse, error) {
+	id, err := s.scaler.Identify(ctx)
+	if err != nil {
+		return nil, s.scaler.Status(err)
+	}
+	all := s.scaler.Triggers(id)
+	page, next, err := paged(all, req.GetPageSize(), req.GetPageToken())
+	if err != nil {
+		return nil, err
+	}
+	out := &leadsmanv1.ListTriggersResponse{NextPageToken: next, Total: int32(len(all))} //nolint:gosec // triggers fit
+	for i := range page {
+		out.Triggers = append(out.Triggers, triggerMessage(&page[i]))
+	}
+	return out, nil
+}
+
+// Explain implements the Inspector.
+func (s *service) Explain(ctx context.Context, req *leadsmanv1.ExplainRequest) (*leadsmanv1.ExplainResponse, error) {
+	id, err := s.scaler.Identify(ctx)
+	if err != nil {
+		return nil, s.scaler.Status(err)
+	}
+	at := scaler.Situation{
+		Namespace: req.GetNamespace(),
+		Current:   req.GetCurrentReplicas(), Min: req.GetMinReplicas(), Max: req.GetMaxReplicas(),
+	}
+	if at.Current < 0 || at.Min < 0 || at.Max < 0 || at.Max != 0 && at.Max < at.Min {
+		return nil, status.Error(codes.InvalidArgument,
+			"replicas: give current_replicas, min_replicas and max_replicas of 0 or more, the maximum not below the minimum")
+	}
+	e, err := s.scaler.Explain(ctx, id, req.GetMetadata(), at)
+	if err != nil {
+		return nil, s.scaler.Status(err)
+	}
+	return explainMessage(&e), nil
+}
+
+func names(queues []driver.Queue) []string {
+	out := make([]string, len(queues))
+	for i := range queues {
+		out[i] = queues[i].Name
+	}
+	return out
+}
+
+// paged cuts a page out of a sorted list. A token is where the page begins: when the list changes meanwhile, an
+// element may show twice or not at all, as in any live listing.
+func paged[T any](all []T, size int32, token string) (page []T, next string, err error) {
+	from := 0
+	if token != "" {
+		if from, err = strconv.Atoi(token); err != nil || from < 0 {
+			return nil, "", status.Error(codes.InvalidArgument, "page_token: give the next_page_token of the page before")
+		}
+	}
+	switch {
+	case size < 0:
+		return nil, "", status.Error(codes.InvalidArgument, "page_size: give 0 for the default, or a positive number")
+	case size == 0:
+		size = defaultPage
+	}
+	from = min(from, len(all))
+	to := min(from+int(min(size, maxPage)), len(all))
+	if to < len(all) {
+		next = strconv.Itoa(to)
+	}
+	return all[from:to], next, nil
+}

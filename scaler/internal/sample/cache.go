@@ -1,0 +1,291 @@
+package sample
+
+import (
+	"sync"
+	"time"
+
+	"github.com/leadsman/leadsman/storage"
+	"github.com/leadsman/leadsman/storage/driver"
+)
+
+// state says how good the cache's answer is.
+type state int
+
+const (
+	fresh  state = iota // at most MaxAge old
+	usable              // older, but not past StaleAfter
+	doubted             // a probe has seen more since than the last full count
+	failed              // too old or never read, and a read has been tried
+	unread              // no read has been tried yet
+)
+
+// A record is what one read said about one Want.
+type record struct {
+	at     time.Time // when the read began; zero for none
+	queues []driver.Queue
+	// partial says that a count stopped at a limit below CountLimit.
+	partial bool
+}
+
+// ready is the record's total of ready jobs.
+func (r *record) ready() int64 {
+	var n int64
+	for i := range r.queues {
+		n += r.queues[i].Ready
+	}
+	return n
+}
+
+// An entry is what is known of one Want.
+type entry struct {
+	asked time.Time // when somebody last wanted it
+	tried bool      // a read of it has ended
+	full  record    // newest with counts up to CountLimit
+	last  record    // newest of any
+	due   time.Time // when its first scheduled job becomes ready; zero for none
+	queue string    // whose job that is
+}
+
+// best is the record to answer from, and whether it may count as fresh: it may not while a newer, partial record
+// saw more ready jobs than the full one.
+func (e *entry) best() (r *record, trusted bool) {
+	switch {
+	case !e.last.partial || e.full.at.IsZero():
+		return &e.last, !e.last.partial
+	case e.last.ready() > e.full.ready():
+		return &e.last, false
+	default:
+		return &e.full, true
+	}
+}
+
+// A cache holds the newest records of one source.
+type cache struct {
+	opts  Options
+	onDue func(queue string)
+
+	mu      sync.Mutex
+	entries map[driver.Want]*entry
+	swept   time.Time // when idle entries were last dropped
+	status  Status
+	timer   *time.Timer // fires at the earliest due
+	fires   time.Time   // when timer fires; zero when it is not set
+	closed  bool
+}
+
+// look notes the interest in wants and returns what is known of them.
+func (c *cache) look(wants []driver.Want, now time.Time) (View, state, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	worst := fresh
+	var view View
+	for _, want := range wants {
+		e, err := c.wantLocked(want, now)
+		if err != nil {
+			return View{}, failed, err
+		}
+		r, trusted := e.best()
+		worst = max(worst, c.grade(e, r, trusted, now))
+		view.add(r)
+	}
+	return view, worst, nil
+}
+
+func (c *cache) grade(e *entry, r *record, trusted bool, now time.Time) state {
+	age := now.Sub(r.at)
+	switch {
+	case !e.tried:
+		return unread
+	case r.at.IsZero() || age > c.opts.StaleAfter:
+		return failed
+	case !trusted:
+		return doubted
+	case age > c.opts.MaxAge:
+		return usable
+	default:
+		return fresh
+	}
+}
+
+// since returns what was read of wants at since or later; false when some of it was not.
+func (c *cache) since(wants []driver.Want, since time.Time) (View, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var view View
+	for _, want := range wants {
+		e := c.entries[want]
+		if e == nil || e.last.at.IsZero() || e.last.at.Before(since) {
+			return View{}, false
+		}
+		r, _ := e.best()
+		if r.at.Before(since) {
+			r = &e.last
+		}
+		view.add(r)
+	}
+	return view, true
+}
+
+// wantLocked returns the entry of want, made if need be.
+func (c *cache) wantLocked(want driver.Want, now time.Time) (*entry, error) {
+	e := c.entries[want]
+	if e == nil {
+		if c.fullLocked(now) {
+			return nil, ErrTooManyQueues
+		}
+		e = &entry{}
+		c.entries[want] = e
+	}
+	e.asked = now
+	return e, nil
+}
+
+// fullLocked says whether MaxWants is reached, after forgetting what nobody asks for.
+func (c *cache) fullLocked(now time.Time) bool {
+	if c.opts.MaxWants == 0 || len(c.entries) < c.opts.MaxWants {
+		return false
+	}
+	if now.Sub(c.swept) > time.Second { // a flood of new names must not cost a sweep each
+		c.sweepLocked(now)
+	}
+	return len(c.entries) >= c.opts.MaxWants
+}
+
+// sweepLocked forgets what nobody has asked for lately.
+func (c *cache) sweepLocked(now time.Time) {
+	c.swept = now
+	for want, e := range c.entries {
+		if now.Sub(e.asked) > c.opts.Idle {
+			delete(c.entries, want)
+		}
+	}
+}
+
+// addWanted adds every Want that somebody asked for lately, and forgets the others.
+func (c *cache) addWanted(wants map[driver.Want]struct{}) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sweepLocked(time.Now())
+	for want := range c.entries {
+		wants[want] = struct{}{}
+	}
+}
+
+// put files what a flight's read returned. A failed read leaves all records as they are.
+func (c *cache) put(f *flight, got storage.Sample, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.status.Reads++
+	c.status.Err = err
+	if err != nil {
+		c.status.Failures++
+	} else {
+		c.status.LastRead, c.status.Took, c.status.Notes = got.Started, got.Took, got.Notes
+	}
+	parts := split(got.Queues)
+	limited := f.limit != 0 && (c.opts.CountLimit == 0 || f.limit < c.opts.CountLimit)
+	for want := range f.wants {
+		e := c.entries[want]
+		if e == nil {
+			continue
+		}
+		e.tried = true
+		if err == nil {
+			c.fileLocked(e, want, record{at: got.Started, queues: parts[want]}, limited)
+			c.armLocked(e.due)
+		}
+	}
+}
+
+// fileLocked makes r the entry's newest record, unless a newer one came first.
+func (c *cache) fileLocked(e *entry, want driver.Want, r record, limited bool) {
+	e.due = time.Time{}
+	for i := range r.queues {
+		q := &r.queues[i]
+		r.partial = r.partial || limited && q.Saturated
+		if due := r.at.Add(q.NextDue - want.Lookahead); q.NextDue > 0 && (e.due.IsZero() || due.Before(e.due)) {
+			e.due, e.queue = due, q.Name
+		}
+	}
+	if r.at.After(e.last.at) {
+		e.last = r
+	}
+	if !r.partial && r.at.After(e.full.at) {
+		e.full = r
+	}
+}
+
+// split sorts a Reading's queues by the Wants that they answer: the named one, and that of every queue.
+func split(queues []driver.Queue) map[driver.Want][]driver.Queue {
+	parts := make(map[driver.Want][]driver.Queue, len(queues)+1)
+	for i := range queues {
+		q := &queues[i]
+		parts[driver.Want{Queue: q.Name, Lookahead: q.Lookahead}] = queues[i : i+1 : i+1]
+		if q.Known {
+			all := driver.Want{Lookahead: q.Lookahead}
+			parts[all] = append(parts[all], *q)
+		}
+	}
+	return parts
+}
+
+// armLocked makes the timer fire at due, unless it fires before that anyway. Firing early is harmless.
+func (c *cache) armLocked(due time.Time) {
+	if c.closed || due.IsZero() || !c.fires.IsZero() && !due.Before(c.fires) {
+		return
+	}
+	c.fires = due
+	if c.timer == nil {
+		c.timer = time.AfterFunc(time.Until(due), c.fire)
+	} else {
+		c.timer.Reset(time.Until(due))
+	}
+}
+
+// fire says which queues have had a job become due.
+func (c *cache) fire() {
+	c.mu.Lock()
+	now := time.Now()
+	c.fires = time.Time{}
+	var due []string
+	for _, e := range c.entries {
+		if !e.due.IsZero() && !e.due.After(now) {
+			due = append(due, e.queue)
+			e.due = time.Time{}
+		}
+		c.armLocked(e.due)
+	}
+	c.mu.Unlock()
+	for _, queue := range due {
+		c.onDue(queue)
+	}
+}
+
+func (c *cache) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+}
+
+func (c *cache) statusNow() Status {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := c.status
+	out.Wanted = len(c.entries)
+	return out
+}
+
+// add puts a record into the view. The first record's queues are shared, not copied.
+func (v *View) add(r *record) {
+	if v.At.IsZero() || r.at.Before(v.At) {
+		v.At = r.at
+	}
+	if v.Queues == nil {
+		v.Queues = r.queues[:len(r.queues):len(r.queues)]
+	} else {
+		v.Queues = append(v.Queues, r.queues...)
+	}
+}

@@ -1,0 +1,194 @@
+package sample
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/leadsman/leadsman/storage"
+	"github.com/leadsman/leadsman/storage/driver"
+)
+
+// restFactor is how many times a read's duration a lane rests after it: a tenth of a connection at most.
+const restFactor = 9
+
+// A failed read is tried again after minRetry, twice that, and so on up to maxRetry.
+const (
+	minRetry = 100 * time.Millisecond
+	maxRetry = time.Second
+)
+
+// ErrClosed is returned once the Sampler has been closed.
+var ErrClosed = errors.New("the server is shutting down")
+
+// A lane does reads one at a time. Callers that come while one is under way share the next. After each read it
+// rests in proportion to how long the read took, and after failures it backs off.
+type lane struct {
+	read    func(*flight) error
+	widen   func(wants map[driver.Want]struct{}) // adds what is read along; nil adds nothing
+	maxRest time.Duration
+
+	mu       sync.Mutex
+	running  bool    // a goroutine is in loop
+	current  *flight // being read
+	next     *flight // collecting wants
+	rest     time.Time
+	hurry    chan struct{} // size 1: an urgent caller ends the rest
+	lastErr  error         // of the last read
+	failures int           // in a row
+	closed   bool
+}
+
+// A flight is one read for all who wait for it.
+type flight struct {
+	wants   map[driver.Want]struct{}
+	limit   int64 // 0 is exact
+	urgent  bool  // does not wait for the rest to end
+	started time.Time
+	done    chan struct{} // closed when err is set
+	err     error
+}
+
+// state returns the last read's error and whether the lane is resting.
+func (l *lane) state(now time.Time) (lastErr error, resting bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.lastErr, now.Before(l.rest)
+}
+
+// do waits for a read of wants that starts at since or later, and returns its error, or ctx's.
+func (l *lane) do(ctx context.Context, s *Sampler, wants []driver.Want, limit int64, since time.Time, urgent bool) error {
+	f, err := l.join(s, wants, limit, since, urgent)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-f.done:
+		return f.err
+	case <-ctx.Done():
+		return &storage.Error{Source: s.source.Name(), Kind: driver.Timeout, Message: "no answer in time"}
+	}
+}
+
+// join returns the flight to wait for: the one under way if it is recent and wide enough, else the next.
+func (l *lane) join(s *Sampler, wants []driver.Want, limit int64, since time.Time, urgent bool) (*flight, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return nil, ErrClosed
+	}
+	if f := l.current; f != nil && !f.started.Before(since) && f.covers(wants, limit) {
+		return f, nil
+	}
+	if l.next == nil {
+		l.next = &flight{wants: map[driver.Want]struct{}{}, limit: limit, done: make(chan struct{})}
+	}
+	l.next.add(wants, limit)
+	if urgent && !l.next.urgent {
+		l.next.urgent = true
+		if l.hurry != nil {
+			l.hurry <- struct{}{}
+		}
+	}
+	if !l.running {
+		l.running = true
+		s.reads.Go(l.loop)
+	}
+	return l.next, nil
+}
+
+// loop reads until nobody waits.
+func (l *lane) loop() {
+	for f := l.take(); f != nil; f = l.take() {
+		err := l.read(f)
+		l.land(f, err)
+	}
+}
+
+// take waits until the rest is over and makes the next flight the current one; nil when nobody waits.
+func (l *lane) take() *flight {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.next != nil && !l.next.urgent && !l.closed {
+		rest := time.Until(l.rest)
+		if rest <= 0 {
+			break
+		}
+		hurry := make(chan struct{}, 1)
+		l.hurry = hurry
+		l.mu.Unlock()
+		timer := time.NewTimer(rest)
+		select {
+		case <-timer.C:
+		case <-hurry:
+			timer.Stop()
+		}
+		l.mu.Lock()
+		l.hurry = nil
+	}
+	l.current, l.next = l.next, nil
+	if l.current == nil {
+		l.running = false
+		return nil
+	}
+	if l.widen != nil {
+		l.widen(l.current.wants)
+	}
+	l.current.started = time.Now()
+	return l.current
+}
+
+// land ends the current flight and sets the rest.
+func (l *lane) land(f *flight, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	rest := min(restFactor*now.Sub(f.started), l.maxRest)
+	if err != nil {
+		rest = max(rest, min(minRetry<<min(l.failures, 10), maxRetry))
+		l.failures++
+	} else {
+		l.failures = 0
+	}
+	l.rest, l.lastErr = now.Add(rest), err
+	l.current = nil
+	f.err = err
+	close(f.done)
+}
+
+// close refuses later callers and ends a rest, so that those who wait get their answer.
+func (l *lane) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	if l.hurry != nil {
+		select {
+		case l.hurry <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (f *flight) covers(wants []driver.Want, limit int64) bool {
+	if f.limit != 0 && (limit == 0 || limit > f.limit) {
+		return false
+	}
+	for _, want := range wants {
+		if _, ok := f.wants[want]; !ok {
+			return false
+		}
+	}
+	return true
+}
+
+func (f *flight) add(wants []driver.Want, limit int64) {
+	if limit == 0 || f.limit == 0 {
+		f.limit = 0
+	} else {
+		f.limit = max(f.limit, limit)
+	}
+	for _, want := range wants {
+		f.wants[want] = struct{}{}
+	}
+}

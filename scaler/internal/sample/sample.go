@@ -1,0 +1,202 @@
+// Package sample keeps the newest samples of one source and decides when it is read again.
+//
+// RPC handlers, HTTP and the page call [Sampler.Get] and are answered from one shared sample: however many
+// ScaledObjects ask, a source is read at most once per MaxAge, one read at a time, for every queue that
+// anybody has asked for lately, and with enough rest in between that reading never takes more than a tenth of
+// a connection. Streams that wait for a job call [Sampler.Probe], which reads the few queues that may have
+// changed, and those only far enough to tell whether they are active.
+//
+// Both ways write into one cache, so that a metric asked for right after a wake agrees with it. A read that
+// fails changes nothing in the cache: it is an error, never a zero. Reads run in goroutines of their own, are
+// bounded by Timeout and outlive the caller that caused them; [Sampler.Close] waits for them.
+package sample
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/leadsman/leadsman/storage"
+	"github.com/leadsman/leadsman/storage/driver"
+)
+
+// Options are the limits of a Sampler. Each field must be set, except where it says otherwise; [Defaults] does.
+type Options struct {
+	// MaxAge is how old a sample may be and still answer without a new read.
+	MaxAge time.Duration
+	// StaleAfter is how old a sample may be and still answer while reads fail or rest.
+	StaleAfter time.Duration
+	// Timeout bounds one read.
+	Timeout time.Duration
+	// Idle is how long a queue nobody asks for is still read along.
+	Idle time.Duration
+	// CountLimit bounds each count; 0 counts exactly, however long it takes.
+	CountLimit int64
+	// MaxWants bounds the queues read along, against metadata without end; 0 is no bound.
+	MaxWants int
+}
+
+// Defaults are the limits that leadsman documents.
+func Defaults() Options {
+	return Options{
+		MaxAge:     time.Second,
+		StaleAfter: 30 * time.Second,
+		Timeout:    2 * time.Second,
+		Idle:       5 * time.Minute,
+		CountLimit: 100_000,
+		MaxWants:   100_000,
+	}
+}
+
+// ErrTooManyQueues is returned when MaxWants queues are being asked for already.
+var ErrTooManyQueues = errors.New("too many different queues are being asked for")
+
+// A View is what is known of the wanted queues.
+type View struct {
+	// At is when the oldest part of it was read.
+	At time.Time
+	// Queues holds one element per named queue, and one per queue of the source where all were wanted. It
+	// is shared: do not change it.
+	Queues []driver.Queue
+	// Err is why the view is older than it should be; nil for a fresh one.
+	Err error
+}
+
+// A Sampler samples one source. Its methods may be called from several goroutines.
+type Sampler struct {
+	source *storage.Source
+	opts   Options
+	onDue  func(queue string)
+	ctx    context.Context // ended by Close; the parent of every read
+	cancel context.CancelFunc
+	reads  sync.WaitGroup
+
+	pull lane // for values: everything that is wanted, counted to CountLimit
+	wake lane // for streams: what may have changed, counted as far as activity needs
+
+	cache cache
+}
+
+// New makes a Sampler. onDue is called, from a goroutine of its own and without locks held, when a scheduled
+// job of the named queue should have become ready; it must not block.
+func New(source *storage.Source, opts Options, onDue func(queue string)) *Sampler {
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &Sampler{source: source, opts: opts, onDue: onDue, ctx: ctx, cancel: cancel}
+	s.cache = cache{opts: opts, entries: map[driver.Want]*entry{}, onDue: onDue}
+	s.pull = lane{read: s.read, widen: s.cache.addWanted, maxRest: 10 * time.Second}
+	s.wake = lane{read: s.read, maxRest: time.Second}
+	return s
+}
+
+// Close ends the reads under way and waits for them. Later calls fail.
+func (s *Sampler) Close() {
+	s.cancel()
+	s.pull.close()
+	s.wake.close()
+	s.reads.Wait()
+	s.cache.close()
+}
+
+// Get returns the wanted queues from a sample at most MaxAge old. Where that cannot be had, because reads fail,
+// rest or take longer than ctx allows, it returns the last one up to StaleAfter, with Err set if a read failed.
+// Past that it returns the error.
+func (s *Sampler) Get(ctx context.Context, wants []driver.Want) (View, error) {
+	now := time.Now()
+	view, state, err := s.cache.look(wants, now)
+	if err != nil {
+		return View{}, err
+	}
+	lastErr, resting := s.pull.state(now)
+	switch {
+	case state == fresh:
+		return view, nil
+	case state == usable && resting:
+		view.Err = lastErr
+		return view, nil
+	case state == failed && resting && lastErr != nil:
+		return View{}, lastErr
+	}
+	since := now.Add(-s.opts.MaxAge)
+	if state == doubted {
+		since = now
+	}
+	readErr := s.pull.do(ctx, s, wants, s.opts.CountLimit, since, state == unread || state == doubted)
+	return s.after(wants, readErr)
+}
+
+// after answers from whatever the cache holds once a read has ended or the caller's time is up.
+func (s *Sampler) after(wants []driver.Want, readErr error) (View, error) {
+	view, state, err := s.cache.look(wants, time.Now())
+	switch {
+	case err != nil:
+		return View{}, err
+	case state == fresh:
+		return view, nil
+	case state == usable || state == doubted:
+		view.Err = readErr
+		return view, nil
+	case readErr == nil:
+		return View{}, fmt.Errorf("source %q: no sample yet", s.source.Name())
+	default:
+		return View{}, readErr
+	}
+}
+
+// Probe returns the wanted queues as they were at since or later, with counts that may stop at limit. It never
+// returns what is older: where it cannot read, it fails.
+func (s *Sampler) Probe(ctx context.Context, wants []driver.Want, limit int64, since time.Time) (View, error) {
+	if view, ok := s.cache.since(wants, since); ok {
+		return view, nil
+	}
+	if s.opts.CountLimit > 0 {
+		limit = min(limit, s.opts.CountLimit)
+	}
+	if _, _, err := s.cache.look(wants, time.Now()); err != nil { // keeps the queues among those read along
+		return View{}, err
+	}
+	if err := s.wake.do(ctx, s, wants, limit, since, false); err != nil {
+		return View{}, err
+	}
+	view, ok := s.cache.since(wants, since)
+	if !ok {
+		return View{}, fmt.Errorf("source %q: the sample was dropped", s.source.Name())
+	}
+	return view, nil
+}
+
+// read does a flight's read and puts it into the cache.
+func (s *Sampler) read(f *flight) error {
+	ctx, cancel := context.WithTimeout(s.ctx, s.opts.Timeout)
+	defer cancel()
+	req := driver.Request{Wants: make([]driver.Want, 0, len(f.wants)), Limit: f.limit}
+	for want := range f.wants {
+		req.Wants = append(req.Wants, want)
+	}
+	got, err := s.source.Read(ctx, req)
+	if s.ctx.Err() != nil {
+		return fmt.Errorf("source %q: shutting down", s.source.Name())
+	}
+	s.cache.put(f, got, err)
+	return err
+}
+
+// A Status is what people see of a source's samples.
+type Status struct {
+	// LastRead is when the newest good read began; zero before the first.
+	LastRead time.Time
+	// Took is how long it lasted.
+	Took time.Duration
+	// Err is why the last read failed; nil after a good one.
+	Err error
+	// Reads and Failures count since start.
+	Reads, Failures int64
+	// Wanted is how many queues are read along.
+	Wanted int
+	// Notes come with the newest good read.
+	Notes []string
+}
+
+// Status returns what people see of the source's samples.
+func (s *Sampler) Status() Status { return s.cache.statusNow() }

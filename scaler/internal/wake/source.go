@@ -1,0 +1,156 @@
+package wake
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A source is one source's subscriptions and the signals that have not been passed on yet.
+//
+// Instants are nanoseconds since base, read off the monotonic clock, so that a step of the wall clock cannot make
+// a signal seem older than the read it calls for.
+type source struct {
+	base        time.Time
+	ring        chan struct{} // size 1: something is dirty
+	open, armed atomic.Int64
+
+	subsMu   sync.RWMutex
+	byQueue  map[string]map[*Sub]struct{} // subscriptions by name
+	patterns map[*Sub]struct{}            // subscriptions by match
+
+	dirtyMu  sync.Mutex
+	dirty    map[string]int64 // queue → instant of its first signal
+	allDirty int64            // the same for every queue; 0 for not
+}
+
+func (s *source) add(sub *Sub) {
+	s.subsMu.Lock()
+	defer s.subsMu.Unlock()
+	s.open.Add(1)
+	if len(sub.names) == 0 {
+		s.patterns[sub] = struct{}{}
+	}
+	for _, name := range sub.names {
+		if s.byQueue[name] == nil {
+			s.byQueue[name] = map[*Sub]struct{}{}
+		}
+		s.byQueue[name][sub] = struct{}{}
+	}
+}
+
+func (s *source) remove(sub *Sub) {
+	s.subsMu.Lock()
+	defer s.subsMu.Unlock()
+	s.open.Add(-1)
+	delete(s.patterns, sub)
+	for _, name := range sub.names {
+		delete(s.byQueue[name], sub)
+		if len(s.byQueue[name]) == 0 {
+			delete(s.byQueue, name)
+		}
+	}
+}
+
+// now is the present instant. It is never 0, which means none: base lies before the first.
+func (s *source) now() int64 { return int64(time.Since(s.base)) }
+
+func (s *source) signal(queue string) {
+	now := s.now()
+	s.dirtyMu.Lock()
+	switch {
+	case s.allDirty != 0:
+	case queue == "" || len(s.dirty) >= maxDirty:
+		s.allDirty = now
+	default:
+		if s.dirty == nil {
+			s.dirty = map[string]int64{}
+		}
+		if _, ok := s.dirty[queue]; !ok {
+			s.dirty[queue] = now
+		}
+	}
+	s.dirtyMu.Unlock()
+	select {
+	case s.ring <- struct{}{}:
+	default:
+	}
+}
+
+// take returns what is dirty and makes it clean.
+func (s *source) take() (dirty map[string]int64, all int64) {
+	s.dirtyMu.Lock()
+	defer s.dirtyMu.Unlock()
+	dirty, all = s.dirty, s.allDirty
+	s.dirty, s.allDirty = nil, 0
+	return dirty, all
+}
+
+// dispatch passes signals on until stop is closed.
+func (s *source) dispatch(opts Options, stop <-chan struct{}) {
+	lagging := map[*Sub]int64{} // unarmed Subs with a signal to hear of, and since when
+	lag := time.NewTimer(opts.Lag)
+	defer lag.Stop()
+	lag.Stop()
+	for waiting := false; ; {
+		select {
+		case <-stop:
+			return
+		case <-s.ring:
+			s.round(lagging)
+			if len(lagging) > 0 && !waiting {
+				waiting = true
+				lag.Reset(opts.Lag)
+			}
+			pause(opts.Coalesce, stop)
+		case <-lag.C:
+			waiting = false
+			for sub, first := range lagging {
+				sub.ring(first, s.now())
+			}
+			clear(lagging)
+		}
+	}
+}
+
+// round rings every armed Sub that a dirty queue concerns, and notes the others as lagging.
+func (s *source) round(lagging map[*Sub]int64) {
+	dirty, all := s.take()
+	now := s.now()
+	tell := func(sub *Sub, first int64) {
+		if _, ok := lagging[sub]; !sub.hear(first, now) && !ok {
+			lagging[sub] = first
+		}
+	}
+	s.subsMu.RLock()
+	defer s.subsMu.RUnlock()
+	if all != 0 {
+		for sub := range s.patterns {
+			tell(sub, all)
+		}
+		for _, subs := range s.byQueue {
+			for sub := range subs {
+				tell(sub, all)
+			}
+		}
+	}
+	for queue, at := range dirty {
+		for sub := range s.byQueue[queue] {
+			tell(sub, at)
+		}
+		for sub := range s.patterns {
+			if sub.match(queue) {
+				tell(sub, at)
+			}
+		}
+	}
+}
+
+func pause(d time.Duration, stop <-chan struct{}) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-stop:
+	}
+}

@@ -1,0 +1,114 @@
+package scaler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	pb "github.com/kedacore/keda/v2/pkg/scalers/externalscaler"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/reflection"
+
+	"github.com/leadsman/leadsman/scaler/internal/auth"
+)
+
+// maxRequest bounds a request, in bytes. Metadata of a trigger are a few hundred.
+const maxRequest = 256 << 10
+
+// register makes the gRPC server. There is no maximum age for connections, because its GOAWAY ends streams with an
+// error, and no bound on streams, because KEDA puts all its streams and calls on one connection.
+func (s *Server) register() {
+	s.grpc = grpc.NewServer(
+		grpc.Creds(auth.WithHints(s.credentials(), s.log)),
+		grpc.ChainUnaryInterceptor(s.access.UnaryInterceptor),
+		grpc.ChainStreamInterceptor(s.access.StreamInterceptor),
+		grpc.MaxRecvMsgSize(maxRequest),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
+		grpc.WaitForHandlers(true),
+	)
+	s.health = health.NewServer()
+	healthpb.RegisterHealthServer(s.grpc, s.health)
+	pb.RegisterExternalScalerServer(s.grpc, service{Server: s})
+	reflection.Register(s.grpc)
+}
+
+func (s *Server) credentials() credentials.TransportCredentials {
+	if s.opts.TLS == nil {
+		return insecure.NewCredentials()
+	}
+	return credentials.NewTLS(s.opts.TLS.Config())
+}
+
+// RegisterService adds a service to those that the server offers, behind the same access rules: package inspect's,
+// for one. It is called before Run.
+func (s *Server) RegisterService(desc *grpc.ServiceDesc, impl any) {
+	s.grpc.RegisterService(desc, impl)
+}
+
+// Run serves until ctx is done, then ends in order: health says so, streams end cleanly, calls under way are
+// answered, watchers and reads are joined, sources are closed. It returns nil after such an end and is called once.
+func (s *Server) Run(ctx context.Context) error {
+	if s.opts.Listener == nil {
+		return errors.New("scaler: no listener")
+	}
+	s.hub.Start()
+	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopWatching()
+	var watchers sync.WaitGroup
+	for _, src := range s.order {
+		watchers.Go(func() { src.watch(watching) })
+	}
+	served := make(chan error, 1)
+	go func() { served <- s.grpc.Serve(s.opts.Listener) }()
+
+	var err error
+	select {
+	case <-ctx.Done():
+		s.log.Info("shutting down")
+		s.drain()
+		err = <-served
+	case err = <-served:
+		s.drain()
+	}
+	stopWatching()
+	watchers.Wait()
+	s.hub.Close()
+	return errors.Join(wrapServe(err), s.closeSources())
+}
+
+func wrapServe(err error) error {
+	if err == nil || errors.Is(err, grpc.ErrServerStopped) {
+		return nil
+	}
+	return fmt.Errorf("scaler: serve: %w", err)
+}
+
+// drain ends all streams and calls, by force once ShutdownTimeout is over. Streams go first, because a graceful stop
+// waits for them, and a stream that ends with OK has KEDA back in 2 s, at another replica.
+func (s *Server) drain() {
+	s.health.Shutdown()
+	close(s.draining)
+	force := time.AfterFunc(s.opts.ShutdownTimeout, func() {
+		s.log.Warn("calls are cut off: the shutdown has taken too long", "timeout", s.opts.ShutdownTimeout)
+		s.grpc.Stop()
+	})
+	defer force.Stop()
+	s.grpc.GracefulStop()
+}
+
+func (s *Server) closeSources() error {
+	var errs []error
+	for _, src := range s.order {
+		src.samples.Close()
+		errs = append(errs, src.Close())
+	}
+	return errors.Join(errs...)
+}

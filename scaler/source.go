@@ -1,0 +1,155 @@
+package scaler
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/leadsman/leadsman/scaler/internal/query"
+	"github.com/leadsman/leadsman/scaler/internal/sample"
+	"github.com/leadsman/leadsman/scaler/internal/wake"
+	"github.com/leadsman/leadsman/storage"
+	"github.com/leadsman/leadsman/storage/driver"
+)
+
+// How often a source's streams look without any signal.
+const (
+	resyncEvery   = 10 * time.Second       // always: heals what signals lost
+	edgePollEvery = 250 * time.Millisecond // while nothing tells of changes, for streams that wait
+)
+
+// A source is one configured source at work: its samples, and how its changes are noticed.
+type source struct {
+	*storage.Source
+
+	samples *sample.Sampler
+	hub     *wake.Hub
+	log     *slog.Logger
+
+	mu     sync.Mutex
+	mode   driver.Mode
+	reason string
+	since  time.Time // when mode came into force
+	down   bool      // the last read seen by note failed
+	loud   time.Time // when a failure was last logged
+}
+
+func newSource(src *storage.Source, opts sample.Options, hub *wake.Hub, log *slog.Logger) *source {
+	s := &source{Source: src, hub: hub, log: log.With("source", src.Name())}
+	s.samples = sample.New(src, opts, s.Signal)
+	s.mode, s.reason, s.since = driver.ModeEdgePoll, "starting", time.Now()
+	return s
+}
+
+// Signal implements driver.Sink.
+func (s *source) Signal(queue string) { s.hub.Signal(s.Name(), queue) }
+
+// Push implements driver.Sink.
+func (s *source) Push(mode driver.Mode, reason string) {
+	s.mu.Lock()
+	changed := mode != s.mode || reason != s.reason
+	if mode != s.mode {
+		s.since = time.Now()
+	}
+	s.mode, s.reason = mode, reason
+	s.mu.Unlock()
+	switch {
+	case !changed:
+	case mode == driver.ModeEdgePoll:
+		s.log.Warn("changes are polled for", "push_mode", string(mode), "reason", reason)
+	default:
+		s.log.Info("changes are pushed", "push_mode", string(mode), "reason", reason)
+	}
+}
+
+func (s *source) pushMode() (mode driver.Mode, reason string, since time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mode, s.reason, s.since
+}
+
+// watch keeps the source's streams informed until ctx is done.
+func (s *source) watch(ctx context.Context) {
+	var watcher sync.WaitGroup
+	defer watcher.Wait()
+	watcher.Go(func() {
+		if err := s.Watch(ctx, s); err != nil {
+			s.Push(driver.ModeEdgePoll, err.Error())
+		}
+	})
+	resync := time.NewTicker(resyncEvery)
+	defer resync.Stop()
+	poll := time.NewTicker(edgePollEvery)
+	defer poll.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-resync.C:
+			if open, _ := s.hub.Subs(s.Name()); open > 0 {
+				s.Signal("")
+			}
+		case <-poll.C:
+			mode, _, _ := s.pushMode()
+			if _, armed := s.hub.Subs(s.Name()); mode == driver.ModeEdgePoll && armed > 0 {
+				s.Signal("")
+			}
+		}
+	}
+}
+
+// get answers a pull: KEDA's polls, people.
+func (s *source) get(ctx context.Context, q *query.Query) (sample.View, error) {
+	view, err := s.samples.Get(ctx, wants(q))
+	s.note(ctx, err, view.Err)
+	return view, err //nolint:wrapcheck // it names the source already
+}
+
+// probe answers a stream that waits: a read at since or later.
+func (s *source) probe(ctx context.Context, q *query.Query, since time.Time) (sample.View, error) {
+	limit := int64(q.Activation) + 1
+	view, err := s.samples.Probe(ctx, wants(q), limit, since)
+	s.note(ctx, err, nil)
+	return view, err //nolint:wrapcheck // it names the source already
+}
+
+// note logs when the source stops or begins to answer, and once a minute while it does not. covered is an error
+// that an older sample made up for.
+func (s *source) note(ctx context.Context, err, covered error) {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return // the caller went away; that says nothing of the source
+	}
+	if err == nil {
+		err = covered
+	}
+	now := time.Now()
+	s.mu.Lock()
+	recovered := err == nil && s.down
+	report := err != nil && (!s.down || now.Sub(s.loud) > time.Minute)
+	s.down = err != nil
+	if report {
+		s.loud = now
+	}
+	s.mu.Unlock()
+	switch {
+	case recovered:
+		s.log.Info("the source answers again")
+	case report:
+		s.log.Warn("the source cannot be read", "error", err)
+	}
+}
+
+// wants is what a query needs of a sample: its queues by name, or every queue when it has globs or names none.
+func wants(q *query.Query) []driver.Want {
+	names, exact := q.Names()
+	if !exact {
+		return []driver.Want{{Lookahead: q.Lookahead}}
+	}
+	out := make([]driver.Want, len(names))
+	for i, name := range names {
+		out[i] = driver.Want{Queue: name, Lookahead: q.Lookahead}
+	}
+	return out
+}

@@ -1,0 +1,131 @@
+package scaler
+
+import (
+	"context"
+	"time"
+
+	pb "github.com/kedacore/keda/v2/pkg/scalers/externalscaler"
+	"google.golang.org/grpc"
+
+	"github.com/leadsman/leadsman/scaler/internal/wake"
+)
+
+// StreamIsActive sends true on open if there is work, and whenever work arrives. It never sends false, and it never
+// ends because of a backend: an error would make KEDA wait up to a minute before it is back, a clean end 2 s.
+func (s service) StreamIsActive(ref *pb.ScaledObjectRef, stream grpc.ServerStreamingServer[pb.IsActiveResponse]) error {
+	ctx, changed := stream.Context(), s.access.Changed()
+	a, err := s.admit(ctx, ref)
+	if err != nil {
+		return s.status(err)
+	}
+	a.trigger.count(func(t *trigger) { t.streams++ })
+	defer a.trigger.count(func(t *trigger) { t.streams-- })
+	names, _ := a.query.Names()
+	sub := s.hub.Subscribe(a.query.Source, names, a.query.Match) // before the first look, so that nothing falls between
+	defer sub.Close()
+	w := waker{Server: s.Server, asker: a, sub: sub, stream: stream}
+	return s.status(w.run(ctx, ref, s.permit(changed, &a)))
+}
+
+// StreamMetricSpec sends the spec on open: this repairs a partial discovery on KEDA's side (keda#8168). A trigger's
+// spec follows from its metadata, which stay the same for a stream's life, so nothing follows.
+func (s service) StreamMetricSpec(ref *pb.ScaledObjectRef, stream grpc.ServerStreamingServer[pb.GetMetricSpecResponse]) error {
+	ctx, changed := stream.Context(), s.access.Changed()
+	a, err := s.admit(ctx, ref)
+	if err != nil {
+		return s.status(err)
+	}
+	if err := stream.Send(encodeSpec(&a.query)); err != nil {
+		return err //nolint:wrapcheck // grpc's own status
+	}
+	return s.status(s.hold(ctx, ref, s.permit(changed, &a)))
+}
+
+// hold waits until the stream is to end. It returns nil unless the caller has lost the permission.
+func (s *Server) hold(ctx context.Context, ref *pb.ScaledObjectRef, leave permit) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-s.draining:
+			return nil
+		case <-leave.changed:
+		case <-leave.expired:
+		}
+		if err := leave.renew(ctx, ref); err != nil {
+			return err
+		}
+	}
+}
+
+// A waker is one StreamIsActive stream at work.
+type waker struct {
+	*Server
+	asker
+
+	sub    *wake.Sub
+	stream grpc.ServerStreamingServer[pb.IsActiveResponse]
+	pulse  pulse
+}
+
+// run looks and sends until the stream ends. It returns nil for every end but a lost permission or connection.
+func (w *waker) run(ctx context.Context, ref *pb.ScaledObjectRef, leave permit) error {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	var signalled time.Time
+	var err error
+	for since := time.Now(); err == nil; {
+		if err = w.check(ctx, since, signalled); err != nil {
+			break
+		}
+		timer.Stop()
+		if d, ok := w.pulse.wait(time.Now()); ok {
+			timer.Reset(d)
+		}
+		signalled = time.Time{}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-w.draining:
+			return nil
+		case <-leave.changed:
+			err = leave.renew(ctx, ref)
+		case <-leave.expired:
+			err = leave.renew(ctx, ref)
+		case <-w.sub.C():
+			signalled, since = w.sub.Take()
+		case <-timer.C:
+			since = time.Now()
+		}
+	}
+	return err
+}
+
+// check reads what is as new as since and sends true if it is due. signalled is when the signal came that led here;
+// zero when none did. A source that cannot be read is no reason to say or to end anything: the next signal, or the
+// resync, checks again.
+func (w *waker) check(ctx context.Context, since, signalled time.Time) error {
+	readCtx, cancel := context.WithTimeout(ctx, w.opts.Timeout)
+	defer cancel()
+	view, err := w.source.probe(readCtx, &w.query, since)
+	if err != nil {
+		return nil //nolint:nilerr // see above; probe has logged it
+	}
+	d := decide(&w.query, view.Queues)
+	now := time.Now()
+	w.trigger.sawActivity(now, d.active)
+	send := w.pulse.observe(now, &d)
+	w.sub.Arm(!d.active)
+	if !send {
+		return nil
+	}
+	if err := w.stream.Send(&pb.IsActiveResponse{Result: true}); err != nil {
+		return err //nolint:wrapcheck // grpc's own status
+	}
+	var took time.Duration
+	if !signalled.IsZero() {
+		took = time.Since(signalled)
+	}
+	w.trigger.woke(now, took)
+	return nil
+}

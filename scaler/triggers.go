@@ -1,0 +1,150 @@
+package scaler
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/leadsman/leadsman/scaler/internal/query"
+)
+
+const (
+	maxTriggers  = 100_000   // remembered at once
+	triggerExpel = time.Hour // a trigger not heard of for so long is forgotten when room is needed
+	sweepEvery   = 10 * time.Second
+)
+
+// A triggerKey tells triggers apart. KEDA sends no trigger index: two triggers of one ScaledObject with the same
+// metadata are one here, and answered alike.
+type triggerKey struct {
+	namespace, name string
+	query           query.Query
+}
+
+// A trigger is what is remembered of one trigger, for people, and for linger. Nothing in it is needed to answer
+// KEDA right: every replica of the server may have another memory.
+type trigger struct {
+	key triggerKey
+
+	mu       sync.Mutex
+	asked    time.Time // last call of any kind
+	value    float64   // last answered by GetMetrics
+	valueAt  time.Time
+	active   bool // last answered by IsActive
+	activeAt time.Time
+	busyAt   time.Time // when activity was last seen by anybody
+	err      error     // the last call's error; nil after a good one
+	streams  int       // open StreamIsActive streams
+	wokenAt  time.Time // last true sent
+	wakes    int64
+	wakeTook time.Duration // from the signal to the true of the last signalled wake; 0 before the first
+}
+
+// sawActivity notes an activity and reports whether the trigger counts as active: now, or by lingering.
+func (t *trigger) sawActivity(now time.Time, active bool) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if active {
+		t.busyAt = now
+		return true
+	}
+	linger := t.key.query.Linger
+	return linger > 0 && !t.busyAt.IsZero() && now.Sub(t.busyAt) < linger
+}
+
+func (t *trigger) answered(now time.Time, note func(*trigger)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.asked, t.err = now, nil
+	note(t)
+}
+
+// count changes how many streams are open.
+func (t *trigger) count(change func(*trigger)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	change(t)
+}
+
+func (t *trigger) failed(now time.Time, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.asked, t.err = now, err
+}
+
+// woke notes a true that was sent; took is 0 when no signal had caused it.
+func (t *trigger) woke(now time.Time, took time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.wokenAt = now
+	t.wakes++
+	if took > 0 {
+		t.wakeTook = took
+	}
+}
+
+// triggers remembers who asked what, within bounds.
+type triggers struct {
+	mu    sync.Mutex
+	byKey map[triggerKey]*trigger
+	swept time.Time
+}
+
+// get returns the trigger of key, made if need be. When there is no room it is a passing one.
+func (ts *triggers) get(key triggerKey, now time.Time) *trigger {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if t := ts.byKey[key]; t != nil {
+		return t
+	}
+	t := &trigger{key: key, asked: now}
+	if len(ts.byKey) >= maxTriggers && !ts.sweepLocked(now) {
+		return t
+	}
+	if ts.byKey == nil {
+		ts.byKey = map[triggerKey]*trigger{}
+	}
+	ts.byKey[key] = t
+	return t
+}
+
+// sweepLocked forgets triggers not heard of for long and reports whether there is room now. It looks through all of
+// them, so it does it every now and then only.
+func (ts *triggers) sweepLocked(now time.Time) bool {
+	if now.Sub(ts.swept) < sweepEvery {
+		return false
+	}
+	ts.swept = now
+	for key, t := range ts.byKey {
+		if t.forgettable(now) {
+			delete(ts.byKey, key)
+		}
+	}
+	return len(ts.byKey) < maxTriggers
+}
+
+func (t *trigger) forgettable(now time.Time) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.streams == 0 && now.Sub(t.asked) > triggerExpel
+}
+
+// list returns all triggers, ordered by namespace, name and metric.
+func (ts *triggers) list() []*trigger {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	all := make([]*trigger, 0, len(ts.byKey))
+	for _, t := range ts.byKey {
+		all = append(all, t)
+	}
+	slices.SortFunc(all, func(a, b *trigger) int {
+		return cmp.Or(
+			cmp.Compare(a.key.namespace, b.key.namespace),
+			cmp.Compare(a.key.name, b.key.name),
+			cmp.Compare(a.key.query.Name, b.key.query.Name),
+			cmp.Compare(a.key.query.Target, b.key.query.Target),
+		)
+	})
+	return all
+}
