@@ -1,0 +1,76 @@
+# Everything a person does with this repository. `make` lists it; .ci/run calls the same.
+
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+# The tools are built from source by the Go toolchain, at the versions in tools/go.mod: nothing to install.
+TOOL    := go tool -modfile=tools/go.mod
+VERSION  = $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+
+# Set these on the command line: the packages that test, test-race and lint look at; the folder where run works,
+# and so where the embedded default keeps its leadsman.db; more arguments for run and bench; how long each fuzz
+# target runs.
+PKG      ?= ./...
+RUN_DIR  ?= .
+ARGS     ?=
+FUZZTIME ?= 30s
+
+.PHONY: help
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: build ## build and start the server on its embedded default (ARGS=…, RUN_DIR=…)
+	@cd '$(RUN_DIR)' && exec '$(CURDIR)/bin/leadsman' serve $(ARGS)
+
+.PHONY: build
+build: ## build bin/leadsman, one static binary
+	@CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/leadsman ./cmd/leadsman
+
+.PHONY: deps
+deps: ## make sure that PostgreSQL's and PgBouncer's programs are there for the tests
+	@scripts/deps
+
+.PHONY: test
+test: deps ## run the tests (PKG=./storage/...); they start their own throwaway databases
+	@go test $(PKG)
+
+.PHONY: test-race
+test-race: deps ## run the tests under the race detector (needs a C compiler)
+	@go test -race $(PKG)
+
+.PHONY: test-keda
+test-keda: build deps ## run the real KEDA against the built binary (the first build takes some 15 minutes)
+	@cd test/e2e && go vet ./... && go test ./...
+
+.PHONY: fuzz
+fuzz: ## run each fuzz target (FUZZTIME=30s)
+	@scripts/fuzz $(FUZZTIME)
+
+.PHONY: bench
+bench: deps ## measure, each figure beside its limit, and print the table
+	@go run ./internal/bench $(ARGS)
+
+.PHONY: lint
+lint: ## check formatting, code, protos, and that generated code and go.mod are current
+	@$(TOOL) golangci-lint fmt --diff
+	@$(TOOL) golangci-lint run $(PKG)
+	@go vet $(PKG)
+	@$(TOOL) buf lint
+	@$(TOOL) buf format --diff --exit-code
+	@scripts/proto-check
+	@for module in . tools test/e2e; do (cd $$module && go mod tidy -diff) || exit; done
+
+.PHONY: fmt
+fmt: ## format Go and proto files
+	@$(TOOL) golangci-lint fmt
+	@$(TOOL) buf format -w
+
+.PHONY: proto
+proto: ## generate the Go code of proto/
+	@$(TOOL) buf generate
+
+.PHONY: clean
+clean: ## remove what make built
+	@rm -rf bin
