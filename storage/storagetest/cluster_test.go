@@ -3,6 +3,7 @@
 package storagetest
 
 import (
+	"bufio"
 	"context"
 	"net/url"
 	"os"
@@ -106,24 +107,44 @@ func TestStoppingAFrozenClusterEnds(t *testing.T) {
 	c.Stop(t)
 }
 
-// TestServerGoesWhenTheProcessIsKilled runs this test binary again, lets that start a cluster and kills it.
+// The server of a process that is killed goes with it: the test runs this test binary again, as the victim.
 func TestServerGoesWhenTheProcessIsKilled(t *testing.T) {
-	if os.Getenv("STORAGETEST_VICTIM") != "" {
-		c := StartCluster(t)
-		c.Signal(t, syscall.SIGSTOP) // a frozen server must go too
-		if _, err := os.Stdout.WriteString(c.dir + "\n"); err != nil {
-			t.Fatal(err)
-		}
-		select {}
+	for _, state := range []string{"running", "frozen"} {
+		t.Run(state, func(t *testing.T) {
+			dir, victim := startVictim(t, state)
+			if err := victim.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = victim.Wait() // "signal: killed"
+			eventually(t, func() bool {
+				_, err := os.Stat(dir)
+				return os.IsNotExist(err)
+			}, "the killed process's server and its directory are gone")
+		})
 	}
-	tmp := t.TempDir()
-	for dir := tmp; dir != filepath.Clean(os.TempDir()); dir = filepath.Dir(dir) {
-		if err := os.Chmod(dir, 0o777); err != nil { // the server's user must get in
-			t.Fatal(err)
-		}
+}
+
+// TestVictim starts a server and waits to be killed; it does so in the process that startVictim runs only.
+func TestVictim(t *testing.T) {
+	state := os.Getenv("STORAGETEST_VICTIM")
+	if state == "" {
+		return
 	}
-	victim := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
-	victim.Env = append(os.Environ(), "STORAGETEST_VICTIM=1", "TMPDIR="+tmp)
+	c := StartCluster(t)
+	if state == "frozen" {
+		c.Signal(t, syscall.SIGSTOP)
+	}
+	if _, err := os.Stdout.WriteString(c.dir + "\n"); err != nil {
+		t.Fatal(err)
+	}
+	select {}
+}
+
+// startVictim runs TestVictim in a process of its own and returns its server's directory.
+func startVictim(t *testing.T, state string) (dir string, victim *exec.Cmd) {
+	t.Helper()
+	victim = exec.Command(os.Args[0], "-test.run=^TestVictim$")
+	victim.Env = append(os.Environ(), "STORAGETEST_VICTIM="+state)
 	out, err := victim.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -131,20 +152,12 @@ func TestServerGoesWhenTheProcessIsKilled(t *testing.T) {
 	if err := victim.Start(); err != nil {
 		t.Fatal(err)
 	}
-	buf := make([]byte, 4096)
-	n, err := out.Read(buf)
-	dir := strings.TrimSpace(string(buf[:n]))
+	line, err := bufio.NewReader(out).ReadString('\n')
+	dir = strings.TrimSpace(line)
 	if err != nil || !filepath.IsAbs(dir) {
-		t.Fatalf("the victim did not start its cluster: %q, %v", dir, err)
+		t.Fatalf("the victim did not start its server: %q, %v", line, err)
 	}
-	if err := victim.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = victim.Wait() // "signal: killed"
-	eventually(t, func() bool {
-		_, err := os.Stat(dir)
-		return os.IsNotExist(err)
-	}, "the killed process's server and its directory are gone")
+	return dir, victim
 }
 
 // eventually waits for a condition that other processes bring about.

@@ -25,10 +25,14 @@ import (
 // leash lets it go without that. (A parent-death signal would be shorter, but only Linux has it, and it comes
 // when the forking thread ends, which Go may do at any time.)
 //
+// When this process dies while the server is frozen, the kernel hangs up on the guard: hence the trap. It waits for
+// the server in any case, because as long as that is a zombie its data directory counts as in use.
+//
 // Descriptor 3 is held by the server and its children alone: its other end sees when the last of them is gone.
 const guard = `dir=$1; shift
 "$@" </dev/null & exec 3>&-
-read -r released && exit
+trap '' HUP
+if read -r released; then wait; exit 0; fi
 kill -QUIT $!; kill -CONT $!; wait; rm -rf "$dir"`
 
 // A server is a running postgres.
