@@ -1,0 +1,68 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver's name is "sqlite"
+
+	"github.com/leadsman/leadsman/storage/driver"
+)
+
+// file is one open, read-only connection, the one statement that it is for, and the file that it was opened on. The
+// path may come to name another file; isAt tells.
+type file struct {
+	info os.FileInfo
+	db   *sql.DB // of one connection
+	stmt *sql.Stmt
+}
+
+// openFile opens path and prepares query on it, waiting up to busy for a lock, then and in each execution.
+//
+// It asks the file system for the file's identity and permissions and never opens the file by itself: closing
+// a descriptor of a database drops all POSIX locks that SQLite holds on it in this process.
+func openFile(ctx context.Context, path string, busy time.Duration, query string) (*file, error) {
+	info, err := stat(path)
+	if err != nil {
+		return nil, err
+	}
+	db, err := sql.Open("sqlite", readerDSN(path, busy))
+	if err != nil {
+		return nil, fmt.Errorf("opening %s: %w", path, err)
+	}
+	db.SetMaxOpenConns(1)
+	db.SetMaxIdleConns(1)
+	stmt, err := db.PrepareContext(ctx, query)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return &file{info: info, db: db, stmt: stmt}, nil
+}
+
+// isAt says whether info is of the file that is open.
+func (f *file) isAt(info os.FileInfo) bool { return os.SameFile(f.info, info) }
+
+func (f *file) close() error { return errors.Join(f.stmt.Close(), f.db.Close()) }
+
+// stat returns the identity of the database at path. The error is a *driver.Error.
+func stat(path string) (os.FileInfo, error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, &driver.Error{Kind: driver.Unavailable, Err: err, Message: fmt.Sprintf(
+			"%s does not exist; the program that enqueues creates it: start that program once, or correct the url", path)}
+	case errors.Is(err, fs.ErrPermission):
+		return nil, &driver.Error{Kind: driver.Denied, Err: err, Message: fmt.Sprintf(
+			"%s cannot be reached: permission denied; let leadsman's user enter every folder above it", path)}
+	case err != nil:
+		return nil, &driver.Error{Kind: driver.Unavailable, Err: err, Message: fmt.Sprintf("%s: %v", path, err)}
+	case info.IsDir():
+		return nil, driver.Errorf(driver.Unavailable, "%s is a directory; name the database file in it", path)
+	}
+	return info, nil
+}
