@@ -1,0 +1,19 @@
+package river
+
+import (
+	_ "embed"
+	"time"
+
+	"github.com/leadsman/leadsman/storage/driver"
+)
+
+//go:embed sqlite.sql
+var sqliteQuery string
+
+// sqlite is River's riversqlite driver. Its notifications are rows that somebody must poll and that are debounced,
+// so the engine watches the file instead.
+var sqlite = driver.SQL{
+	Query: sqliteQuery,
+	// A job that has been running for longer belongs to a worker that died: only a live worker rescues it.
+	RunningMaxAge: 24 * time.Hour,
+}
