@@ -1,0 +1,213 @@
+package postgres
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/leadsman/leadsman/storage/driver"
+)
+
+const (
+	// maxChannel is the longest name of a channel, in bytes.
+	maxChannel = 63
+	silent     = "notifications do not arrive: a canary went unheard, as it does through a transaction pooler; " +
+		"set listenURL to a connection that leads straight to the database"
+)
+
+// session connects, makes sure that notifications arrive, and reports them until the connection or ctx ends.
+// healthy says that it came to listen.
+func (w *watcher) session(ctx context.Context) (healthy bool, err error) {
+	conn, err := w.connect(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer w.hangUp(conn)
+
+	schema, err := w.inspect(ctx, conn)
+	if err != nil {
+		return false, err
+	}
+	canary := "leadsman_canary_" + strings.ToLower(rand.Text())
+	if err := w.hearCanary(ctx, conn, canary); err != nil {
+		return false, err
+	}
+	if err := w.listenTo(ctx, conn, schema); err != nil {
+		return false, err
+	}
+	w.push(driver.ModeListen, "")
+	w.sink.Signal("") // for what was missed meanwhile
+	return true, w.drain(ctx, conn, canary)
+}
+
+func (w *watcher) connect(ctx context.Context) (*pgx.Conn, error) {
+	config, err := w.engine.connConfig(w.engine.cfg.ListenURL)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.ConnectConfig(ctx, config) // has its own timeout in config
+}
+
+// hangUp ends the connection in order where the server still listens to that.
+func (w *watcher) hangUp(conn *pgx.Conn) {
+	ctx, cancel := context.WithTimeout(context.Background(), cancelWait)
+	defer cancel()
+	_ = conn.Close(ctx) // nothing is lost with it
+}
+
+// command runs statements by the simple protocol, each committed at once: a listener must never be in a
+// transaction, and a pooler must have nothing to remember. It returns the first row of the first result.
+func (w *watcher) command(ctx context.Context, conn *pgconn.PgConn, sql string) ([][]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, w.timing.canary)
+	defer cancel()
+	results, err := conn.Exec(ctx, sql).ReadAll()
+	if err != nil {
+		return nil, err
+	}
+	if len(results) == 0 || len(results[0].Rows) == 0 {
+		return nil, nil
+	}
+	return results[0].Rows[0], nil
+}
+
+// inspect refuses a standby, on which nobody can listen, and finds the schema that the channels are named by.
+func (w *watcher) inspect(ctx context.Context, conn *pgx.Conn) (schema string, err error) {
+	row, err := w.command(ctx, conn.PgConn(), "SELECT pg_is_in_recovery(), current_schema()")
+	if err != nil {
+		return "", err
+	}
+	if len(row) != 2 {
+		return "", fmt.Errorf("the server answered with %d columns", len(row))
+	}
+	if string(row[0]) != "f" {
+		return "", unable{"the server is a standby, and nobody can listen there; set listenURL to the primary"}
+	}
+	if w.engine.cfg.Schema != "" {
+		return w.engine.cfg.Schema, nil
+	}
+	return string(row[1]), nil
+}
+
+// hearCanary makes sure that what one connection announces reaches this one while it is idle. The canary is
+// sent by another connection, because a transaction pooler does deliver what a client sends to itself.
+func (w *watcher) hearCanary(ctx context.Context, conn *pgx.Conn, canary string) error {
+	if _, err := w.command(ctx, conn.PgConn(), "LISTEN "+quote(canary)); err != nil {
+		return err
+	}
+	if err := w.sing(ctx, canary); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, w.timing.canary)
+	defer cancel()
+	for {
+		n, err := conn.WaitForNotification(ctx)
+		switch {
+		case n != nil && n.Channel == canary:
+			return nil
+		case err != nil && pgconn.Timeout(err):
+			// Not to leave it behind on the pooler's connection; it does its best.
+			_, _ = w.command(context.WithoutCancel(ctx), conn.PgConn(), "UNLISTEN "+quote(canary))
+			return unable{silent}
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// sing announces on the canary's channel: from the pool, and where that cannot, as when it reads a standby, from
+// a connection made for it.
+func (w *watcher) sing(ctx context.Context, canary string) error {
+	notify := "NOTIFY " + quote(canary)
+	if pooled, err := w.engine.pool.Acquire(ctx); err == nil {
+		_, err = w.command(ctx, pooled.Conn().PgConn(), notify)
+		pooled.Release()
+		if err == nil {
+			return nil
+		}
+	}
+	conn, err := w.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer w.hangUp(conn)
+	_, err = w.command(ctx, conn.PgConn(), notify)
+	return err
+}
+
+// listenTo listens to the preset's channels.
+func (w *watcher) listenTo(ctx context.Context, conn *pgx.Conn, schema string) error {
+	for _, channel := range w.listen.Channels {
+		if strings.Contains(channel, "{schema}") && schema == "" {
+			return unable{"no schema of the search path exists, by which the channels are named; set the source's schema"}
+		}
+		channel = strings.ReplaceAll(channel, "{schema}", schema)
+		if len(channel) > maxChannel {
+			return unable{fmt.Sprintf("channel %q is longer than PostgreSQL's %d bytes", channel, maxChannel)}
+		}
+		if _, err := w.command(ctx, conn.PgConn(), "LISTEN "+quote(channel)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drain takes notifications as they come, always, so that the server's queue of them never fills because of
+// us. Between them it sends the echoes that are due and, in silence, the canary.
+func (w *watcher) drain(ctx context.Context, conn *pgx.Conn, canary string) error {
+	echoes := newEchoes(w.listen.Echo)
+	heard, asked := time.Now(), time.Time{} // asked: when the canary was sent; zero once it was heard
+	for {
+		quiet := heard.Add(w.timing.silence)
+		if !asked.IsZero() {
+			quiet = asked.Add(w.timing.canary)
+		}
+		n, err := w.next(ctx, conn, echoes.until(quiet))
+		now := time.Now()
+		switch {
+		case n != nil:
+			heard = now
+			if n.Channel == canary {
+				asked = time.Time{}
+				break
+			}
+			queue := queueOf(w.listen.Payload, n.Payload)
+			w.sink.Signal(queue)
+			echoes.after(queue, now)
+		case err != nil && !errors.Is(err, errQuiet):
+			return err
+		case now.Before(quiet): // for an echo
+		case !asked.IsZero():
+			return unable{silent}
+		default:
+			asked = now
+			if _, err := w.command(ctx, conn.PgConn(), "NOTIFY "+quote(canary)); err != nil {
+				return err
+			}
+		}
+		echoes.due(now, w.sink.Signal)
+	}
+}
+
+var errQuiet = errors.New("no notification until then")
+
+// next waits for one notification, until a time (errQuiet) or the end of ctx.
+func (w *watcher) next(ctx context.Context, conn *pgx.Conn, until time.Time) (*pgconn.Notification, error) {
+	waiting, cancel := context.WithDeadline(ctx, until)
+	defer cancel()
+	n, err := conn.WaitForNotification(waiting)
+	switch {
+	case n != nil:
+		return n, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case waiting.Err() != nil && !conn.IsClosed():
+		return nil, errQuiet
+	}
+	return nil, err
+}
