@@ -91,10 +91,12 @@ func TestRulesFindViolations(t *testing.T) {
 		{"engines and presets link", "storage/preset/sql", []string{"google.golang.org/grpc"}, []string{"google.golang.org/grpc"}},
 		{"engines and presets link", "storage/postgres", []string{"google.golang.org/grpcish"}, nil},
 
-		{"query, wake and auth", "scaler/internal/query", []string{"strings", "sigs.k8s.io/yaml"}, nil},
-		{"query, wake and auth", "scaler/internal/wake", []string{"…/storage/driver"}, []string{"…/storage/driver"}},
-		{"query, wake and auth", "scaler/internal/auth", []string{"…/scaler/internal/query"}, []string{"…/scaler/internal/query"}},
-		{"query, wake and auth", "scaler/internal/auth", []string{"…/scaler/internal/auth/cert"}, nil},
+		{"query, wake, auth and spell", "scaler/internal/query", []string{"strings", "sigs.k8s.io/yaml"}, nil},
+		{"query, wake, auth and spell", "scaler/internal/query", []string{"…/internal/spell"}, nil},
+		{"query, wake, auth and spell", "internal/spell", []string{"…/storage"}, []string{"…/storage"}},
+		{"query, wake, auth and spell", "scaler/internal/wake", []string{"…/storage/driver"}, []string{"…/storage/driver"}},
+		{"query, wake, auth and spell", "scaler/internal/auth", []string{"…/scaler/internal/query"}, []string{"…/scaler/internal/query"}},
+		{"query, wake, auth and spell", "scaler/internal/auth", []string{"…/scaler/internal/auth/cert"}, nil},
 
 		{"sample imports", "scaler/internal/sample", []string{"…/storage", "…/storage/driver", "…/scaler/internal/query"}, nil},
 		{"sample imports", "scaler/internal/sample", []string{"…/scaler/internal/wake"}, []string{"…/scaler/internal/wake"}},

@@ -51,10 +51,12 @@ var rules = []rule{
 		},
 	},
 	{
-		name:    "query, wake and auth are leaves",
-		applies: either(under("scaler/internal/query"), under("scaler/internal/wake"), under("scaler/internal/auth")),
+		name: "query, wake, auth and spell are leaves, but for spell's suggestions",
+		applies: either(under("scaler/internal/query"), under("scaler/internal/wake"), under("scaler/internal/auth"),
+			is("internal/spell")),
 		allows: func(path, imported string) bool {
-			return within(imported) == "" || under(home(path))(within(imported))
+			ours := within(imported)
+			return ours == "" || ours == "internal/spell" || under(home(path))(ours)
 		},
 	},
 	{
