@@ -168,3 +168,35 @@ func TestAQueryCannotLookAhead(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestTheDocumentedExampleWorks(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(readme), "query: |\n")
+	query, _, _ := strings.Cut(rest, "    listen:")
+	_, rest, _ = strings.Cut(rest, "```sql\n")
+	trigger, _, _ := strings.Cut(rest, "```")
+
+	dsn := storagetest.Postgres(t)
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(t.Context()))
+	const table = "CREATE TABLE jobs (queue text, run_at timestamptz, locked_at timestamptz, finished_at timestamptz);"
+	const jobs = "INSERT INTO jobs VALUES ('mail', now(), NULL), ('mail', now() + interval '1 hour', NULL), ('mail', now(), now())"
+	for _, sql := range []string{table + trigger, jobs} {
+		if _, err := conn.Exec(t.Context(), sql, pgx.QueryExecModeSimpleProtocol); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reading, err := read(t, dsn, query, driver.Want{Queue: "mail"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if q := reading.Queues[0]; q.Ready != 1 || q.Running != 1 || q.NextDue < 50*time.Minute || q.Oldest <= 0 {
+		t.Errorf("got %+v, want one ready, one running and one due in an hour", q)
+	}
+}
