@@ -25,14 +25,14 @@ func (s *Server) status(err error) error {
 		deadline = errors.Is(err, context.DeadlineExceeded)
 	)
 	switch {
-	case err == nil:
+	case err == nil, errors.Is(err, errMoved):
 		return nil
+	case errors.As(err, &unread): // before grpc's own: an engine may wrap the status of a server that it asks
+		return status.Error(codes.Unavailable, unread.Error())
 	case errors.As(err, &known):
 		return known.GRPCStatus().Err()
 	case errors.As(err, &faults):
 		return status.Error(codes.InvalidArgument, err.Error())
-	case errors.As(err, &unread):
-		return status.Error(codes.Unavailable, unread.Error())
 	case errors.Is(err, errNoWorkers):
 		return status.Error(codes.FailedPrecondition, err.Error())
 	case errors.Is(err, sample.ErrTooManyQueues):

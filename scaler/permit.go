@@ -2,15 +2,23 @@ package scaler
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	pb "github.com/kedacore/keda/v2/pkg/scalers/externalscaler"
+
+	"github.com/leadsman/leadsman/scaler/internal/query"
 )
+
+// errMoved ends a stream whose metadata mean something else by the rules in force now: where they name no source,
+// the only one that the caller may see has become another. The stream ends cleanly, and KEDA is back in 2 s.
+var errMoved = errors.New("the trigger means something else now")
 
 // A permit is an open stream's leave to stay open. It is in doubt when the access rules change and when the caller's
 // credential expires; then it has to be renewed.
 type permit struct {
 	server  *Server
+	query   query.Query      // what the stream was admitted for
 	changed <-chan struct{}  // closed when the rules have changed
 	expired <-chan time.Time // nil when the credential does not expire
 }
@@ -18,7 +26,7 @@ type permit struct {
 // permit makes the permit of an admitted call. changed was taken before the call was admitted, so that no change
 // falls between.
 func (s *Server) permit(changed <-chan struct{}, a *asker) permit {
-	p := permit{server: s, changed: changed}
+	p := permit{server: s, query: a.query, changed: changed}
 	if !a.expires.IsZero() {
 		p.expired = time.After(time.Until(a.expires))
 	}
@@ -31,6 +39,9 @@ func (p *permit) renew(ctx context.Context, ref *pb.ScaledObjectRef) error {
 	a, err := p.server.admit(ctx, ref)
 	if err != nil {
 		return err
+	}
+	if a.query != p.query {
+		return errMoved
 	}
 	*p = p.server.permit(changed, &a)
 	return nil

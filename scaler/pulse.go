@@ -37,6 +37,13 @@ func (p *pulse) observe(now time.Time, d *decision) bool {
 	}
 }
 
+// missed says that nothing could be read: a repeat that is due is put off, lest the stream asks in a loop.
+func (p *pulse) missed(now time.Time) {
+	if soon := now.Add(time.Second); p.again.Before(soon) {
+		p.again = soon
+	}
+}
+
 // wait returns how long until a look is due without any signal, and false when none is.
 func (p *pulse) wait(now time.Time) (time.Duration, bool) {
 	return max(0, p.again.Sub(now)), p.alone

@@ -33,6 +33,7 @@ type source struct {
 	reason string
 	since  time.Time // when mode came into force
 	down   bool      // the last read seen by note failed
+	told   bool      // that was logged, and no recovery since
 	loud   time.Time // when a failure was last logged
 }
 
@@ -75,8 +76,13 @@ func (s *source) watch(ctx context.Context) {
 	var watcher sync.WaitGroup
 	defer watcher.Wait()
 	watcher.Go(func() {
-		if err := s.Watch(ctx, s); err != nil {
+		err := s.Watch(ctx, s)
+		switch {
+		case ctx.Err() != nil:
+		case err != nil:
 			s.Push(driver.ModeEdgePoll, err.Error())
+		default: // against its contract
+			s.Push(driver.ModeEdgePoll, "the watcher has ended and gave no reason")
 		}
 	})
 	resync := time.NewTicker(resyncEvery)
@@ -115,8 +121,14 @@ func (s *source) probe(ctx context.Context, q *query.Query, since time.Time) (sa
 	return view, err //nolint:wrapcheck // it names the source already
 }
 
-// note logs when the source stops or begins to answer, and once a minute while it does not. covered is an error
-// that an older sample made up for.
+// A failure is logged this long after the last one that was, at the earliest.
+const (
+	quietDown = time.Minute      // while nothing can be read
+	quietUp   = 10 * time.Second // when something could be meanwhile: the two lanes of reads recover one by one
+)
+
+// note logs when the source stops or begins to answer, and seldom while it does not. covered is an error that an
+// older sample made up for.
 func (s *source) note(ctx context.Context, err, covered error) {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return // the caller went away; that says nothing of the source
@@ -124,20 +136,32 @@ func (s *source) note(ctx context.Context, err, covered error) {
 	if err == nil {
 		err = covered
 	}
-	now := time.Now()
-	s.mu.Lock()
-	recovered := err == nil && s.down
-	report := err != nil && (!s.down || now.Sub(s.loud) > time.Minute)
-	s.down = err != nil
-	if report {
-		s.loud = now
-	}
-	s.mu.Unlock()
-	switch {
+	switch report, recovered := s.turn(err != nil, time.Now()); {
 	case recovered:
 		s.log.Info("the source answers again")
 	case report:
 		s.log.Warn("the source cannot be read", "error", err)
+	}
+}
+
+// turn notes whether the last read failed and says what of it is to be logged.
+func (s *source) turn(down bool, now time.Time) (report, recovered bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	quiet := quietUp
+	if s.down {
+		quiet = quietDown
+	}
+	s.down = down
+	switch {
+	case down && now.Sub(s.loud) > quiet:
+		s.told, s.loud = true, now
+		return true, false
+	case !down && s.told:
+		s.told = false
+		return false, true
+	default:
+		return false, false
 	}
 }
 

@@ -6,6 +6,9 @@ import (
 	"slices"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"github.com/leadsman/leadsman/scaler/internal/auth"
 	"github.com/leadsman/leadsman/scaler/internal/query"
 	"github.com/leadsman/leadsman/scaler/internal/sample"
@@ -90,8 +93,8 @@ func (s *Server) Queues(ctx context.Context, id Identity, source, queue string) 
 // watchEvery is how often a watched queue is read without a signal: no library signals that a job has ended.
 const watchEvery = time.Second
 
-// WatchQueue reads the named queue and calls show with what it finds, or with why it cannot be read: at once, after
-// each signal, and every second. It ends with show's error, or with nil when ctx is done or the server drains.
+// WatchQueue reads the named queue and calls show with what it finds, or with why it cannot be read (the view then
+// holds the source's name alone): at once, after each signal, and every second. It ends with show's error, or with nil when ctx is done or the server drains.
 func (s *Server) WatchQueue(ctx context.Context, id Identity, source, queue string, show func(QueueView, error) error) error {
 	src, want, err := s.find(id, source, queue)
 	if err != nil {
@@ -125,7 +128,7 @@ func (s *Server) peek(ctx context.Context, src *source, want driver.Want, since 
 	view, err := src.samples.Probe(ctx, []driver.Want{want}, math.MaxInt64, since)
 	src.note(ctx, err, nil)
 	if err != nil {
-		return QueueView{}, err //nolint:wrapcheck // it names the source already
+		return QueueView{Source: src.Name()}, err //nolint:wrapcheck // it names the source already
 	}
 	return QueueView{Source: src.Name(), Queues: view.Queues, At: view.At}, nil
 }
@@ -142,6 +145,11 @@ func (s *Server) find(id Identity, name, queue string) (*source, driver.Want, er
 	}
 	if queue != "" && !id.Queue(queue) {
 		return nil, driver.Want{}, id.Denied("queue", queue)
+	}
+	// As in a trigger: all that is asked for is read along, and one name that a database chokes on would fail the
+	// reads of everybody.
+	if fault := query.Unfit(queue); queue != "" && fault != "" {
+		return nil, driver.Want{}, status.Errorf(codes.InvalidArgument, "queue: %s", fault)
 	}
 	return s.sources[q.Source], driver.Want{Queue: queue}, nil
 }

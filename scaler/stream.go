@@ -41,7 +41,7 @@ func (s service) StreamMetricSpec(ref *pb.ScaledObjectRef, stream grpc.ServerStr
 	return s.status(s.hold(ctx, ref, s.permit(changed, &a)))
 }
 
-// hold waits until the stream is to end. It returns nil unless the caller has lost the permission.
+// hold waits until the stream is to end. It returns nil, or errMoved, unless the caller has lost the permission.
 func (s *Server) hold(ctx context.Context, ref *pb.ScaledObjectRef, leave permit) error {
 	for {
 		select {
@@ -68,7 +68,8 @@ type waker struct {
 	pulse  pulse
 }
 
-// run looks and sends until the stream ends. It returns nil for every end but a lost permission or connection.
+// run looks and sends until the stream ends. It returns nil, or errMoved, for every end but a lost permission or
+// connection.
 func (w *waker) run(ctx context.Context, ref *pb.ScaledObjectRef, leave permit) error {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -109,6 +110,7 @@ func (w *waker) check(ctx context.Context, since, signalled time.Time) error {
 	defer cancel()
 	view, err := w.source.probe(readCtx, &w.query, since)
 	if err != nil {
+		w.pulse.missed(time.Now())
 		return nil //nolint:nilerr // see above; probe has logged it
 	}
 	d := decide(&w.query, view.Queues)

@@ -53,6 +53,13 @@ func (t *trigger) sawActivity(now time.Time, active bool) bool {
 	return linger > 0 && !t.busyAt.IsZero() && now.Sub(t.busyAt) < linger
 }
 
+// touch notes a call.
+func (t *trigger) touch(now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.asked = now
+}
+
 func (t *trigger) answered(now time.Time, note func(*trigger)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -96,6 +103,7 @@ func (ts *triggers) get(key triggerKey, now time.Time) *trigger {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	if t := ts.byKey[key]; t != nil {
+		t.touch(now)
 		return t
 	}
 	t := &trigger{key: key, asked: now}
@@ -138,13 +146,36 @@ func (ts *triggers) list() []*trigger {
 	for _, t := range ts.byKey {
 		all = append(all, t)
 	}
-	slices.SortFunc(all, func(a, b *trigger) int {
-		return cmp.Or(
-			cmp.Compare(a.key.namespace, b.key.namespace),
-			cmp.Compare(a.key.name, b.key.name),
-			cmp.Compare(a.key.query.Name, b.key.query.Name),
-			cmp.Compare(a.key.query.Target, b.key.query.Target),
-		)
-	})
+	slices.SortFunc(all, func(a, b *trigger) int { return a.key.compare(&b.key) })
 	return all
+}
+
+// compare orders keys. No two are equal, so that a list can be paged through.
+func (k *triggerKey) compare(other *triggerKey) int {
+	a, b := &k.query, &other.query
+	return cmp.Or(
+		cmp.Compare(k.namespace, other.namespace),
+		cmp.Compare(k.name, other.name),
+		cmp.Compare(a.Name, b.Name),
+		cmp.Compare(a.Source, b.Source),
+		cmp.Compare(a.Queues, b.Queues),
+		cmp.Compare(a.Metric, b.Metric),
+		cmp.Compare(a.Target, b.Target),
+		cmp.Compare(a.Activation, b.Activation),
+		cmp.Compare(a.Max, b.Max),
+		cmp.Compare(a.Linger, b.Linger),
+		cmp.Compare(a.Lookahead, b.Lookahead),
+		compareBool(a.ActiveWhileRunning, b.ActiveWhileRunning),
+	)
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	default:
+		return 1
+	}
 }

@@ -109,8 +109,8 @@ func (s *service) WatchQueue(req *leadsmanv1.WatchQueueRequest, stream grpc.Serv
 	}
 	var last *leadsmanv1.WatchQueueResponse
 	return s.scaler.Status(s.scaler.WatchQueue(ctx, id, req.GetSource(), req.GetQueue(), func(view scaler.QueueView, err error) error {
-		if _, err := s.scaler.Identify(ctx); err != nil {
-			return err //nolint:wrapcheck // Status takes it as it is
+		if err := s.mayWatch(ctx, view.Source, req.GetQueue()); err != nil {
+			return err
 		}
 		next := watched(&view, err)
 		if last != nil && same(last, next) {
@@ -119,6 +119,21 @@ func (s *service) WatchQueue(req *leadsmanv1.WatchQueueRequest, stream grpc.Serv
 		last = next
 		return stream.Send(next)
 	}))
+}
+
+// mayWatch tells whether the caller may still see the queue: tokens are revoked and narrowed while streams are open.
+func (s *service) mayWatch(ctx context.Context, source, queue string) error {
+	id, err := s.scaler.Identify(ctx)
+	switch {
+	case err != nil:
+		return err //nolint:wrapcheck // Status takes it as it is
+	case !id.Source(source):
+		return id.Denied("source", source) //nolint:wrapcheck // likewise
+	case !id.Queue(queue):
+		return id.Denied("queue", queue) //nolint:wrapcheck // likewise
+	default:
+		return nil
+	}
 }
 
 // watched is what a WatchQueue stream says of one read.

@@ -119,6 +119,14 @@ func unfit(item string) string {
 	return ""
 }
 
+// Unfit says why a trigger could not ask for a queue of this very name, or "" when it could.
+func Unfit(name string) string {
+	if len(name) > maxPattern {
+		return quote(name) + " is longer than " + strconv.Itoa(maxPattern) + " bytes"
+	}
+	return unfit(name)
+}
+
 // cutPattern splits list at its first comma that is not escaped; more is false when there is none.
 func cutPattern(list string) (pattern, rest string, more bool) {
 	for i := 0; i < len(list); i++ {

@@ -12,20 +12,24 @@ import (
 type state int
 
 const (
-	fresh  state = iota // at most MaxAge old
-	usable              // older, but not past StaleAfter
-	doubted             // a probe has seen more since than the last full count
-	failed              // too old or never read, and a read has been tried
-	unread              // no read has been tried yet
+	fresh   state = iota // at most MaxAge old
+	usable               // older, but not past StaleAfter
+	doubted              // a probe has seen more since than the last full count
+	failed               // too old or never read, and a read has been tried
+	unread               // no read has been tried yet
 )
 
 // A record is what one read said about one Want.
 type record struct {
 	at     time.Time // when the read began; zero for none
 	queues []driver.Queue
-	// partial says that a count stopped at a limit below CountLimit.
+	// partial says that a count stopped at limit, which is below CountLimit.
 	partial bool
+	limit   int64
 }
+
+// reaches tells whether the counts go as far as limit.
+func (r *record) reaches(limit int64) bool { return !r.partial || limit <= r.limit }
 
 // ready is the record's total of ready jobs.
 func (r *record) ready() int64 {
@@ -107,8 +111,8 @@ func (c *cache) grade(e *entry, r *record, trusted bool, now time.Time) state {
 	}
 }
 
-// since returns what was read of wants at since or later; false when some of it was not.
-func (c *cache) since(wants []driver.Want, since time.Time) (View, bool) {
+// since returns what was read of wants at since or later and counted as far as limit; false when some of it was not.
+func (c *cache) since(wants []driver.Want, limit int64, since time.Time) (View, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var view View
@@ -120,6 +124,9 @@ func (c *cache) since(wants []driver.Want, since time.Time) (View, bool) {
 		r, _ := e.best()
 		if r.at.Before(since) {
 			r = &e.last
+		}
+		if !r.reaches(limit) {
+			return View{}, false
 		}
 		view.add(r)
 	}
@@ -173,6 +180,7 @@ func (c *cache) addWanted(wants map[driver.Want]struct{}) {
 
 // put files what a flight's read returned. A failed read leaves all records as they are.
 func (c *cache) put(f *flight, got storage.Sample, err error) {
+	f.at, f.parts = got.Started, split(got.Queues)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.status.Reads++
@@ -182,7 +190,6 @@ func (c *cache) put(f *flight, got storage.Sample, err error) {
 	} else {
 		c.status.LastRead, c.status.Took, c.status.Notes = got.Started, got.Took, got.Notes
 	}
-	parts := split(got.Queues)
 	limited := f.limit != 0 && (c.opts.CountLimit == 0 || f.limit < c.opts.CountLimit)
 	for want := range f.wants {
 		e := c.entries[want]
@@ -191,7 +198,7 @@ func (c *cache) put(f *flight, got storage.Sample, err error) {
 		}
 		e.tried = true
 		if err == nil {
-			c.fileLocked(e, want, record{at: got.Started, queues: parts[want]}, limited)
+			c.fileLocked(e, want, record{at: f.at, queues: f.parts[want], limit: f.limit}, limited)
 			c.armLocked(e.due)
 		}
 	}

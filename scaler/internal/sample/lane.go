@@ -46,8 +46,19 @@ type flight struct {
 	limit   int64 // 0 is exact
 	urgent  bool  // does not wait for the rest to end
 	started time.Time
-	done    chan struct{} // closed when err is set
+	done    chan struct{} // closed when what follows is set
 	err     error
+	at      time.Time // when the read began
+	parts   map[driver.Want][]driver.Queue
+}
+
+// view is what the flight read of wants, which are among its own.
+func (f *flight) view(wants []driver.Want) View {
+	var view View
+	for _, want := range wants {
+		view.add(&record{at: f.at, queues: f.parts[want]})
+	}
+	return view
 }
 
 // state returns the last read's error and whether the lane is resting.
@@ -57,17 +68,17 @@ func (l *lane) state(now time.Time) (lastErr error, resting bool) {
 	return l.lastErr, now.Before(l.rest)
 }
 
-// do waits for a read of wants that starts at since or later, and returns its error, or ctx's.
-func (l *lane) do(ctx context.Context, s *Sampler, wants []driver.Want, limit int64, since time.Time, urgent bool) error {
+// do waits for a read of wants that starts at since or later, and returns it, or its error, or ctx's.
+func (l *lane) do(ctx context.Context, s *Sampler, wants []driver.Want, limit int64, since time.Time, urgent bool) (*flight, error) {
 	f, err := l.join(s, wants, limit, since, urgent)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	select {
 	case <-f.done:
-		return f.err
+		return f, f.err
 	case <-ctx.Done():
-		return &storage.Error{Source: s.source.Name(), Kind: driver.Timeout, Message: "no answer in time"}
+		return nil, &storage.Error{Source: s.source.Name(), Kind: driver.Timeout, Message: "no answer in time"}
 	}
 }
 

@@ -122,7 +122,7 @@ func (s *Sampler) Get(ctx context.Context, wants []driver.Want) (View, error) {
 	if state == doubted {
 		since = now
 	}
-	readErr := s.pull.do(ctx, s, wants, s.opts.CountLimit, since, state == unread || state == doubted)
+	_, readErr := s.pull.do(ctx, s, wants, s.opts.CountLimit, since, state == unread || state == doubted)
 	return s.after(wants, readErr)
 }
 
@@ -147,23 +147,20 @@ func (s *Sampler) after(wants []driver.Want, readErr error) (View, error) {
 // Probe returns the wanted queues as they were at since or later, with counts that may stop at limit. It never
 // returns what is older: where it cannot read, it fails.
 func (s *Sampler) Probe(ctx context.Context, wants []driver.Want, limit int64, since time.Time) (View, error) {
-	if view, ok := s.cache.since(wants, since); ok {
-		return view, nil
-	}
 	if s.opts.CountLimit > 0 {
 		limit = min(limit, s.opts.CountLimit)
+	}
+	if view, ok := s.cache.since(wants, limit, since); ok {
+		return view, nil
 	}
 	if _, _, err := s.cache.look(wants, time.Now()); err != nil { // keeps the queues among those read along
 		return View{}, err
 	}
-	if err := s.wake.do(ctx, s, wants, limit, since, false); err != nil {
+	f, err := s.wake.do(ctx, s, wants, limit, since, false)
+	if err != nil {
 		return View{}, err
 	}
-	view, ok := s.cache.since(wants, since)
-	if !ok {
-		return View{}, fmt.Errorf("source %q: the sample was dropped", s.source.Name())
-	}
-	return view, nil
+	return f.view(wants), nil // the cache may hold a newer one already, that was counted less far
 }
 
 // read does a flight's read and puts it into the cache.

@@ -438,3 +438,35 @@ func TestCloseEndsReadsAndRefusesCallers(t *testing.T) {
 		}
 	})
 }
+
+// Two streams with different thresholds share a queue: what one counted as far as it needed is not enough for the
+// other.
+func TestProbeIsNotAnsweredFromACountThatStoppedEarlier(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := &slow{takes: time.Millisecond}
+		r.ready("mail", 500)
+		s := newSampler(t, r, nil)
+		since := time.Now()
+		for _, c := range []struct{ limit, want int64 }{{1, 1}, {13, 13}, {5, 13}, {math.MaxInt64, 500}, {1, 500}} {
+			view, err := s.Probe(t.Context(), want("mail"), c.limit, since)
+			if err != nil || view.Queues[0].Ready != c.want {
+				t.Errorf("Probe to %d = %+v, %v, want %d", c.limit, view, err, c.want)
+			}
+		}
+		var streams sync.WaitGroup
+		for i := range 200 {
+			streams.Go(func() {
+				since := time.Now()
+				limit := int64(1 + i%7)
+				if view, err := s.Probe(t.Context(), want("mail"), limit, since); err != nil || view.Queues[0].Ready < limit || view.At.Before(since) {
+					t.Errorf("Probe to %d = %+v, %v", limit, view, err)
+				}
+			})
+			if i%10 == 0 {
+				time.Sleep(700 * time.Microsecond)
+			}
+		}
+		streams.Wait()
+	})
+}
