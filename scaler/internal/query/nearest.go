@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/leadsman/leadsman/internal/spell"
 )
 
 // aboutStray says what is wrong with a key that is none of ours, and what would be right. The value is never shown:
@@ -15,7 +17,7 @@ func aboutStray(spelled string) string {
 	}
 	meant := foreign(name)
 	if meant == "" {
-		meant = nearest(name, knownKeys())
+		meant = spell.Nearest(name, knownKeys())
 	}
 	if meant == "" {
 		return "is unknown; known are " + strings.Join(knownKeys(), ", ")
@@ -69,42 +71,6 @@ func foreign(name string) string {
 // longestKey is where a key is too long to be a slip of the pen, in bytes.
 const longestKey = 40
 
-// nearest returns the candidate that word was most likely meant to be, whatever the letter case, or "" when none is
-// close.
-func nearest(word string, candidates []string) string {
-	if len(word) > longestKey {
-		return ""
-	}
-	lower, best, least := strings.ToLower(word), "", min(3, 1+len(word)/4)+1
-	for _, candidate := range candidates {
-		if d := distance(lower, strings.ToLower(candidate)); d < least {
-			best, least = candidate, d
-		}
-	}
-	return best
-}
-
-// distance is the number of bytes to insert, delete or replace to make b of a (Levenshtein).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replaced := diagonal
-			if a[i] != b[j] {
-				replaced++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
-}
-
 // knownSources says which sources there are and, where one is close, which may have been meant.
 func knownSources(asked string, sources []Source) string {
 	if len(sources) == 0 {
@@ -116,7 +82,7 @@ func knownSources(asked string, sources []Source) string {
 	}
 	slices.Sort(names)
 	text := ""
-	if meant := nearest(asked, names); meant != "" {
+	if meant := spell.Nearest(asked, names); meant != "" {
 		text = "did you mean " + strconv.Quote(meant) + "? "
 	}
 	text += "known: "

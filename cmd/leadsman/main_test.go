@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"net"
+	"os"
+	"os/signal"
+	"syscall"
+	"testing"
+	"time"
+
+	pb "github.com/kedacore/keda/v2/pkg/scalers/externalscaler"
+	"github.com/rogpeppe/go-internal/testscript"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+)
+
+// TestMain lets the scripts run leadsman as a command of its own process.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"leadsman": func() {
+			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+			code := run(ctx)
+			stop()
+			os.Exit(code)
+		},
+	})
+}
+
+// TestScripts runs what people type, in testdata/script. Each script has a free port in its environment for the
+// server, and two commands more: "serving" waits until the server answers, "active QUEUE" and "! active QUEUE" wait
+// until it tells KEDA so.
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+			if err != nil {
+				return err
+			}
+			env.Setenv("LEADSMAN_GRPC_LISTEN", listener.Addr().String())
+			return listener.Close()
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"serving": func(ts *testscript.TestScript, _ bool, _ []string) {
+				await(ts, func(ctx context.Context, conn *grpc.ClientConn) bool {
+					reply, err := healthpb.NewHealthClient(conn).Check(ctx, &healthpb.HealthCheckRequest{})
+					return err == nil && reply.GetStatus() == healthpb.HealthCheckResponse_SERVING
+				})
+			},
+			"active": func(ts *testscript.TestScript, neg bool, args []string) {
+				await(ts, func(ctx context.Context, conn *grpc.ClientConn) bool {
+					ref := &pb.ScaledObjectRef{Name: "script", ScalerMetadata: map[string]string{"queue": args[0]}}
+					reply, err := pb.NewExternalScalerClient(conn).IsActive(ctx, ref)
+					return err == nil && reply.GetResult() != neg
+				})
+			},
+		},
+	})
+}
+
+// await asks the script's server until ok, for a minute at most.
+func await(ts *testscript.TestScript, ok func(context.Context, *grpc.ClientConn) bool) {
+	conn, err := grpc.NewClient("passthrough:///"+ts.Getenv("LEADSMAN_GRPC_LISTEN"), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	ts.Check(err)
+	defer func() { ts.Check(conn.Close()) }()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for !ok(ctx, conn) {
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			ts.Fatalf("waited for a minute")
+		}
+	}
+}

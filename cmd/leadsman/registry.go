@@ -1,0 +1,20 @@
+package main
+
+import (
+	"log/slog"
+
+	"github.com/leadsman/leadsman/storage/driver"
+	"github.com/leadsman/leadsman/storage/preset/river"
+)
+
+// engines are the places that jobs can be read from, by the name that config_source.go derives from a URL.
+var engines = map[string]func(SourceConfig, driver.Preset, *slog.Logger) (opened, error){
+	enginePostgres: openPostgres,
+	engineSQLite:   openSQLite,
+}
+
+// presets are the job libraries whose queues can be read. What presetSQL reads by comes with each source.
+var presets = map[string]driver.Preset{
+	"river":   river.Preset,
+	presetSQL: {Name: presetSQL},
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/leadsman/leadsman/scaler"
+)
+
+// reloadEvery is how often the files are looked at. They are read whole: a mounted Secret changes by a swap of
+// symbolic links that file events do not report everywhere, and the files are small.
+const reloadEvery = 2 * time.Second
+
+// A reloader puts changed access rules and certificates in force. Passwords of sources need none: their files are
+// read for every new connection.
+type reloader struct {
+	server *scaler.Server
+	tls    *scaler.TLS // nil for plaintext
+	file   string      // the configuration file; "" for none
+	load   func() (Config, error)
+	log    *slog.Logger
+	seen   [sha256.Size]byte // digest of the file as it was last acted on
+}
+
+// run looks until ctx is done.
+func (r *reloader) run(ctx context.Context) {
+	r.seen, _ = r.digest()
+	tick := time.NewTicker(reloadEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			r.reloadAccess()
+			r.reloadTLS()
+		}
+	}
+}
+
+func (r *reloader) digest() (sum [sha256.Size]byte, ok bool) {
+	if r.file == "" {
+		return sum, false
+	}
+	data, err := os.ReadFile(r.file)
+	if err != nil || len(bytes.TrimSpace(data)) == 0 {
+		return sum, false // it is being replaced; a file that stays away changes nothing
+	}
+	return sha256.Sum256(data), true
+}
+
+// reloadAccess acts on each version of the file once, whether it is good or not.
+func (r *reloader) reloadAccess() {
+	sum, ok := r.digest()
+	if !ok || sum == r.seen {
+		return
+	}
+	r.seen = sum
+	cfg, err := r.load()
+	if err == nil {
+		err = r.server.SetAccess(cfg.Access)
+	}
+	if err != nil {
+		r.log.Error("the changed configuration cannot be used; the old access rules stay in force", "file", r.file, "error", err)
+		return
+	}
+	r.log.Info("access rules are reloaded; other keys take effect at a restart", "file", r.file,
+		"tokens", len(cfg.Access.Tokens), "clients", len(cfg.Access.Clients))
+}
+
+func (r *reloader) reloadTLS() {
+	if r.tls == nil {
+		return
+	}
+	if changed, err := r.tls.Reload(); err == nil && changed {
+		r.log.Info("certificates are reloaded")
+	} // a failure is logged by Reload
+}

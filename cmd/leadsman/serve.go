@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/leadsman/leadsman/scaler"
+	"github.com/leadsman/leadsman/scaler/inspect"
+)
+
+func newServeCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve KEDA's external scaler over the configured sources",
+		Long: `Serve KEDA's external scaler over the configured sources.
+
+The configuration is a YAML file (--config or LEADSMAN_CONFIG); environment variables come before it, and flags
+before both. One source can come from the environment alone: LEADSMAN_URL and LEADSMAN_PRESET. With no source at
+all, leadsman makes a queue of its own in the working folder, leadsman.db, to try things out with.
+
+Access rules and certificates are picked up within seconds when their files change; other keys at a restart.`,
+		Example: `  # Try it: a queue of its own, in leadsman.db
+  leadsman serve
+
+  # River on PostgreSQL
+  LEADSMAN_URL=postgres://reader@db/app leadsman serve
+
+  # In a cluster
+  leadsman serve --config /etc/leadsman/leadsman.yaml --log-format json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := Load(Inputs{Flags: cmd.Flags(), Getenv: os.Getenv, Presets: presets})
+			if err != nil {
+				return fmt.Errorf("the configuration cannot be used:\n  %s", strings.ReplaceAll(err.Error(), "\n", "\n  "))
+			}
+			return serve(cmd.Context(), &cfg, func() (Config, error) {
+				return Load(Inputs{Flags: cmd.Flags(), Getenv: os.Getenv, Presets: presets})
+			}, cmd.ErrOrStderr())
+		},
+	}
+	AddFlags(cmd.Flags())
+	return cmd
+}
+
+// serve runs a server until ctx is done. reload reads the configuration again.
+func serve(ctx context.Context, cfg *Config, reload func() (Config, error), logs io.Writer) error {
+	log := newLogger(cfg.Log, logs)
+	for _, warning := range cfg.Warnings {
+		log.Warn("configuration", "warning", warning)
+	}
+	server, secure, err := newServer(ctx, cfg, log)
+	if err != nil {
+		return err
+	}
+	var reloading sync.WaitGroup
+	reloadCtx, stopReloading := context.WithCancel(ctx)
+	reloading.Go(func() {
+		(&reloader{server: server, tls: secure, file: cfg.File, load: reload, log: log}).run(reloadCtx)
+	})
+	err = server.Run(ctx)
+	stopReloading()
+	reloading.Wait()
+	if err != nil {
+		return &failedError{err}
+	}
+	log.Info("stopped")
+	return nil
+}
+
+// newServer makes the server of a configuration, listening already, with nothing started.
+func newServer(ctx context.Context, cfg *Config, log *slog.Logger) (*scaler.Server, *scaler.TLS, error) {
+	if cfg.Embedded {
+		src, err := embeddedSource(ctx, cfg.Sampling)
+		if err != nil {
+			return nil, nil, &failedError{err}
+		}
+		cfg.Sources = []SourceConfig{src}
+		log.Info("nothing is configured: serving a queue of its own", "file", "leadsman.db", "try", "leadsman enqueue default")
+	}
+	var secure *scaler.TLS
+	if cfg.GRPC.TLS != nil {
+		var err error
+		if secure, err = scaler.NewTLS(*cfg.GRPC.TLS, log); err != nil {
+			return nil, nil, err
+		}
+	}
+	sources, err := openSources(cfg.Sources, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", cfg.GRPC.Listen)
+	if err != nil {
+		closeSources(sources)
+		return nil, nil, &failedError{fmt.Errorf("grpc.listen: %w", err)}
+	}
+	server, err := scaler.New(scaler.Options{
+		Sources: sources, Listener: listener, TLS: secure, Access: cfg.Access, ShutdownTimeout: cfg.ShutdownTimeout, Logger: log,
+	})
+	if err != nil {
+		closeSources(sources)
+		_ = listener.Close()
+		return nil, nil, err
+	}
+	inspect.Register(server)
+	log.Info("serving", "version", versionName(), "grpc", listener.Addr().String(), "tls", secure != nil,
+		"sources", len(sources), "tokens", len(cfg.Access.Tokens), "client_certificates", cfg.Access.ClientCA)
+	return server, secure, nil
+}
+
+func newLogger(cfg LogConfig, to io.Writer) *slog.Logger {
+	opts := &slog.HandlerOptions{Level: cfg.Level}
+	if cfg.Format == "json" {
+		return slog.New(slog.NewJSONHandler(to, opts))
+	}
+	return slog.New(slog.NewTextHandler(to, opts))
+}
