@@ -103,14 +103,14 @@ func (f *River[TTx]) must(err error) {
 	}
 }
 
-// validName is what River's Go client accepts as a queue's name. Its schema accepts any, and its clients for
-// other languages do too.
+// validName is what River's Go client accepts as a queue's name, in up to 64 bytes. Its tables accept any name of
+// up to 127, and its clients for other languages do too.
 var validName = regexp.MustCompile(`^[a-z0-9]+(?:[_|\-]?[a-z0-9]+)*$`)
 
 // Insert implements Fixture. The jobs are spread over River's four priorities.
 func (f *River[TTx]) Insert(queue string, n int) {
 	f.tb.Helper()
-	if !validName.MatchString(queue) {
+	if len(queue) > 64 || !validName.MatchString(queue) {
 		for i := range n {
 			f.insertRow(riverdriver.JobInsertFullParams{Queue: queue, Priority: 1 + i%4, State: rivertype.JobStateAvailable})
 		}
