@@ -28,7 +28,7 @@ import (
 type bed struct {
 	pb.ExternalScalerClient // as KEDA asks
 
-	t        *testing.T
+	t        testing.TB
 	server   *scaler.Server
 	listener *bufconn.Listener
 	conn     *grpc.ClientConn
@@ -37,7 +37,7 @@ type bed struct {
 }
 
 // serve starts a server; change may be nil. It is stopped, and has to stop well, when the test ends.
-func serve(t *testing.T, change func(*scaler.Options), sources ...scaler.Source) *bed {
+func serve(t testing.TB, change func(*scaler.Options), sources ...scaler.Source) *bed {
 	t.Helper()
 	b := &bed{t: t, listener: bufconn.Listen(4 << 10), log: &journal{}}
 	opts := scaler.Options{
@@ -85,7 +85,7 @@ func (b *bed) dial(opts ...grpc.DialOption) *grpc.ClientConn {
 }
 
 // source makes a source as the server takes it.
-func source(t *testing.T, name string, reader driver.Reader, opts ...storage.Option) scaler.Source {
+func source(t testing.TB, name string, reader driver.Reader, opts ...storage.Option) scaler.Source {
 	t.Helper()
 	s, err := storage.New(name, reader, opts...)
 	if err != nil {
