@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 
 	"github.com/leadsman/leadsman/scaler"
@@ -144,6 +145,10 @@ func TestFailuresAreLoggedSeldom(t *testing.T) {
 			wantStatus(t, err, codes.Unavailable)
 			time.Sleep(time.Second)
 		}
+		health, err := healthpb.NewHealthClient(b.conn).Check(t.Context(), &healthpb.HealthCheckRequest{})
+		if err != nil || health.GetStatus() != healthpb.HealthCheckResponse_SERVING {
+			t.Errorf("health = %v, %v, want serving: one dead source must not take the pod away", health, err)
+		}
 		if got := strings.Count(b.log.String(), "cannot be read"); got < 1 || got > 11 {
 			t.Errorf("%d log lines in 10 minutes of outage, want one a minute", got)
 		}
@@ -155,6 +160,34 @@ func TestFailuresAreLoggedSeldom(t *testing.T) {
 		}
 		if got := strings.Count(b.log.String(), "answers again"); got != 1 {
 			t.Errorf("the recovery was logged %d times, want once", got)
+		}
+	})
+}
+
+// Reads for values and reads for streams recover one by one: that is one recovery, not a hundred.
+func TestRecoveryIsLoggedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newSlow(0)
+		b := serve(t, nil, source(t, "jobs", store))
+		b.listen(ref("queue", "mail"))
+		poll := func(n int) {
+			for range n {
+				if _, err := b.value(ref("queue", "mail")); err != nil {
+					t.Errorf("GetMetrics within StaleAfter: %v", err)
+				}
+				store.Enqueue("mail", 1) // makes the stream look
+				store.Discard("mail")
+				time.Sleep(100 * time.Millisecond)
+			}
+		}
+		poll(10)
+		store.takes.Store(int64(forever))
+		poll(10)
+		store.takes.Store(0)
+		poll(200)
+		down, up := strings.Count(b.log.String(), "cannot be read"), strings.Count(b.log.String(), "answers again")
+		if down < 1 || down > 2 || up < 1 || up > 2 {
+			t.Errorf("%d failures and %d recoveries were logged for one outage:\n%s", down, up, b.log)
 		}
 	})
 }

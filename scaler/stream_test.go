@@ -54,6 +54,29 @@ func TestStreamSendsTrueOnEachEnqueueAfterIdling(t *testing.T) {
 	})
 }
 
+// KEDA asks for the value right after a wake. A fresh zero from before it, or the little that the stream counted to
+// know enough, would send the worker away again.
+func TestValueAskedForAfterAWakeAgreesWithIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New()
+		b := serve(t, nil, source(t, "jobs", store))
+		h := b.listen(ref("queue", "mail"))
+		for range 3 {
+			b.wantValue(ref("queue", "mail"), 0)
+			time.Sleep(100 * time.Millisecond)
+			store.Enqueue("mail", 500)
+			synctest.Wait()
+			b.wantValue(ref("queue", "mail"), 500)
+			b.wantActive(ref("queue", "mail"), true)
+			store.Discard("mail")
+			time.Sleep(15 * time.Second)
+		}
+		if got := len(h.times()); got != 3 {
+			t.Errorf("%d trues, want 3", got)
+		}
+	})
+}
+
 // Cases 9 and 10: KEDA may lose a true, so it is said again while nobody takes the jobs, ever more slowly, and never
 // once they are gone.
 func TestTrueIsRepeatedWhileNobodyTakesTheJobs(t *testing.T) {
