@@ -46,6 +46,7 @@ type Grant struct {
 // A Token is a grant to whoever presents the token of this digest.
 type Token struct {
 	Grant
+
 	// SHA256 is the digest of the whole token in hexadecimal, as [Mint] returns it.
 	SHA256 string
 }
@@ -53,6 +54,7 @@ type Token struct {
 // A Client is a grant to whoever holds a certificate, signed by the client CA, with this subject alternative name.
 type Client struct {
 	Grant
+
 	// SAN is an IP address, a URI, an email address or a DNS name, and is compared with the certificate's
 	// names of that kind only.
 	SAN string

@@ -14,7 +14,8 @@ import (
 func holder(t interface {
 	Helper()
 	Fatal(...any)
-}, queues ...string) auth.Identity {
+}, queues ...string,
+) auth.Identity {
 	t.Helper()
 	token, sum, err := auth.Mint("x")
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 // What the log says when the two ends of a connection do not mean the same. grpc itself closes such a connection
 // in silence, and KEDA's side of it reads "error reading server preface: EOF".
 const (
-	hintPlaintext = "a client speaks plaintext to this TLS port; in KEDA set enableTLS: \"true\" or caCert on the trigger's authentication, " +
-		"with grpcurl leave out -plaintext"
+	hintPlaintext = "a client speaks plaintext to this TLS port; in KEDA set enableTLS: \"true\", " +
+		"or caCert on the trigger's authentication, with grpcurl leave out -plaintext"
 	hintTLS = "a client speaks TLS to this plaintext port; configure grpc.tls, " +
 		"or in KEDA remove enableTLS, caCert and tlsClientCert, with grpcurl add -plaintext"
 	hintRefused = "a client refused the TLS handshake; it may not trust this server's certificate: in KEDA set caCert to its CA " +
@@ -80,18 +80,19 @@ func (h *hints) handshake(peer net.Addr, err error) {
 	}
 }
 
-func (h *hints) warn(limit *limiter, message string, peer net.Addr, attrs ...slog.Attr) {
+func (h *hints) warn(limit *limiter, hint string, peer net.Addr, attrs ...slog.Attr) {
 	missed, ok := limit.allow()
 	if !ok {
 		return
 	}
+	attrs = append(attrs, slog.String("hint", hint))
 	if peer != nil {
 		attrs = append(attrs, slog.String("peer", peer.String()))
 	}
 	if missed > 0 {
 		attrs = append(attrs, slog.Int("connections_not_logged", missed))
 	}
-	h.logger.LogAttrs(context.Background(), slog.LevelWarn, message, attrs...)
+	h.logger.LogAttrs(context.Background(), slog.LevelWarn, "connection failed", attrs...)
 }
 
 // isPlaintext tells whether a record header is in truth the beginning of an HTTP request line: "PRI *" of HTTP/2,

@@ -76,6 +76,7 @@ func ruleOf(method string) rule {
 // admitted is a stream whose context knows its caller.
 type admitted struct {
 	grpc.ServerStream
+
 	ctx context.Context //nolint:containedctx // the interface hands the context out through a method
 }
 

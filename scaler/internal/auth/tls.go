@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"encoding/binary"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -134,7 +135,7 @@ func pool(data []byte) (*x509.CertPool, error) {
 		found++
 	}
 	if found == 0 {
-		return nil, fmt.Errorf("no PEM certificate in it")
+		return nil, errors.New("no PEM certificate in it")
 	}
 	return out, nil
 }
