@@ -42,19 +42,19 @@ func (s *Server) Explain(ctx context.Context, id Identity, metadata map[string]s
 		return Explanation{}, err
 	}
 	e := Explanation{Query: q}
-	e.because("the trigger asks for %s", q.Describe())
+	e.becausef("the trigger asks for %s", q.Describe())
 	ctx, cancel := context.WithTimeout(ctx, s.opts.Timeout)
 	defer cancel()
 	src := s.sources[q.Source]
 	view, err := src.get(ctx, &q)
 	if err != nil {
 		e.Err = err
-		e.because("it cannot be answered: KEDA gets Unavailable and keeps the replicas, or uses the object's fallback")
+		e.becausef("it cannot be answered: KEDA gets Unavailable and keeps the replicas, or uses the object's fallback")
 		return e, nil
 	}
 	e.Queues = QueueView{Source: q.Source, Queues: counted(&q, view.Queues), At: view.At, Stale: view.Err}
 	if view.Err != nil {
-		e.because("the source cannot be read now (%v); the sample of %s ago answers", view.Err, time.Since(view.At).Round(time.Second))
+		e.becausef("the source cannot be read now (%v); the sample of %s ago answers", view.Err, time.Since(view.At).Round(time.Second))
 	}
 	e.decide(decide(&q, view.Queues), at)
 	return e, nil
@@ -68,7 +68,7 @@ func counted(q *Query, queues []driver.Queue) []driver.Queue {
 	})
 }
 
-func (e *Explanation) because(format string, args ...any) {
+func (e *Explanation) becausef(format string, args ...any) {
 	e.Why = append(e.Why, fmt.Sprintf(format, args...))
 }
 
@@ -82,33 +82,33 @@ func (e *Explanation) decide(d decision, at Situation) {
 		kind = "ready (activeWhileRunning is false)"
 	}
 	if d.active {
-		e.because("active: %s = %d is greater than activation %g", kind, d.activity(q), q.Activation)
+		e.becausef("active: %s = %d is greater than activation %g", kind, d.activity(q), q.Activation)
 	} else {
-		e.because("not active: %s = %d is not greater than activation %g", kind, d.activity(q), q.Activation)
+		e.becausef("not active: %s = %d is not greater than activation %g", kind, d.activity(q), q.Activation)
 	}
 	value, err := d.value(q)
 	if err != nil {
 		e.ValueErr = err
-		e.because("there is no value: %v", err)
+		e.becausef("there is no value: %v", err)
 		return
 	}
 	e.Value = value
 	if uncapped, _ := d.measure(q.Metric); uncapped != value {
-		e.because("value: %s = %g, capped to %g", q.Metric, uncapped, value)
+		e.becausef("value: %s = %g, capped to %g", q.Metric, uncapped, value)
 	} else {
-		e.because("value: %s = %g", q.Metric, value)
+		e.becausef("value: %s = %g", q.Metric, value)
 	}
 	e.sayReplicas(at)
 }
 
 // sayCounts says what was found, and what looks wrong about it.
 func (e *Explanation) sayCounts(d *decision) {
-	e.because("found %s: %d ready, %d running, %d scheduled", plural(d.queues, "queue"), d.ready, d.running, d.scheduled)
+	e.becausef("found %s: %d ready, %d running, %d scheduled", plural(d.queues, "queue"), d.ready, d.running, d.scheduled)
 	if d.saturated {
-		e.because("a count stopped at the source's countLimit; in truth there are more")
+		e.becausef("a count stopped at the source's countLimit; in truth there are more")
 	}
 	if d.paused > 0 {
-		e.because("%s paused: their jobs are not ready", plural(d.paused, "queue"))
+		e.becausef("%s paused: their jobs are not ready", plural(d.paused, "queue"))
 	}
 	var unknown []string
 	for i := range e.Queues.Queues {
@@ -117,10 +117,10 @@ func (e *Explanation) sayCounts(d *decision) {
 		}
 	}
 	if len(unknown) > 0 {
-		e.because("the source has no trace of %s: is the name right?", strings.Join(unknown, ", "))
+		e.becausef("the source has no trace of %s: is the name right?", strings.Join(unknown, ", "))
 	}
 	if d.ready == 0 && d.nextDue > 0 {
-		e.because("the next scheduled job is due in %s", d.nextDue.Round(time.Millisecond))
+		e.becausef("the next scheduled job is due in %s", d.nextDue.Round(time.Millisecond))
 	}
 }
 
@@ -130,10 +130,10 @@ func (e *Explanation) sayReplicas(at Situation) {
 	switch {
 	case !e.Active:
 		e.Replicas = at.Min
-		e.because("replicas: %d, the minimum, once KEDA's cooldownPeriod is over (now %d)", at.Min, at.Current)
+		e.becausef("replicas: %d, the minimum, once KEDA's cooldownPeriod is over (now %d)", at.Min, at.Current)
 	default:
 		e.Replicas = replicas(e.Value, q.Target, max(at.Min, 1), at.Max)
-		e.because("replicas: %g / target %g, rounded up, within %d and %d: %d (now %d)",
+		e.becausef("replicas: %g / target %g, rounded up, within %d and %d: %d (now %d)",
 			e.Value, q.Target, max(at.Min, 1), at.Max, e.Replicas, at.Current)
 	}
 }

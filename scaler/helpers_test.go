@@ -37,9 +37,9 @@ type bed struct {
 }
 
 // serve starts a server; change may be nil. It is stopped, and has to stop well, when the test ends.
-func serve(t testing.TB, change func(*scaler.Options), sources ...scaler.Source) *bed {
-	t.Helper()
-	b := &bed{t: t, listener: bufconn.Listen(4 << 10), log: &journal{}}
+func serve(tb testing.TB, change func(*scaler.Options), sources ...scaler.Source) *bed {
+	tb.Helper()
+	b := &bed{t: tb, listener: bufconn.Listen(4 << 10), log: &journal{}}
 	opts := scaler.Options{
 		Sources:  sources,
 		Listener: b.listener,
@@ -50,7 +50,7 @@ func serve(t testing.TB, change func(*scaler.Options), sources ...scaler.Source)
 	}
 	var err error
 	if b.server, err = scaler.New(opts); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -59,9 +59,9 @@ func serve(t testing.TB, change func(*scaler.Options), sources ...scaler.Source)
 		cancel()
 		return <-ended
 	})
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := b.stop(); err != nil {
-			t.Errorf("Run = %v, want nil", err)
+			tb.Errorf("Run = %v, want nil", err)
 		}
 	})
 	b.conn = b.dial()
@@ -85,16 +85,16 @@ func (b *bed) dial(opts ...grpc.DialOption) *grpc.ClientConn {
 }
 
 // source makes a source as the server takes it.
-func source(t testing.TB, name string, reader driver.Reader, opts ...storage.Option) scaler.Source {
-	t.Helper()
+func source(tb testing.TB, name string, reader driver.Reader, opts ...storage.Option) scaler.Source {
+	tb.Helper()
 	s, err := storage.New(name, reader, opts...)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return scaler.Source{Source: s}
 }
 
-// ref is a trigger of the ScaledObject team/worker, its metadata given as key, value, …
+// ref is a trigger of the ScaledObject team/worker, its metadata given as key, value and so on.
 func ref(metadata ...string) *pb.ScaledObjectRef {
 	out := &pb.ScaledObjectRef{Name: "worker", Namespace: "team", ScalerMetadata: map[string]string{}}
 	for i := 0; i < len(metadata); i += 2 {

@@ -172,7 +172,7 @@ func TestRecoveryIsLoggedOnce(t *testing.T) {
 		b.listen(ref("queue", "mail"))
 		poll := func(n int) {
 			for range n {
-				if _, err := b.value(ref("queue", "mail")); err != nil {
+				if _, err := b.value(ref("queue", "video")); err != nil {
 					t.Errorf("GetMetrics within StaleAfter: %v", err)
 				}
 				store.Enqueue("mail", 1) // makes the stream look

@@ -105,10 +105,10 @@ func (s *Server) drain() {
 }
 
 func (s *Server) closeSources() error {
-	var errs []error
-	for _, src := range s.order {
+	errs := make([]error, len(s.order))
+	for i, src := range s.order {
 		src.samples.Close()
-		errs = append(errs, src.Close())
+		errs[i] = src.Close()
 	}
 	return errors.Join(errs...)
 }

@@ -123,7 +123,8 @@ func (s service) GetMetrics(ctx context.Context, req *pb.GetMetricsRequest) (*pb
 		return nil, s.status(err)
 	}
 	if !query.SameName(req.GetMetricName(), a.query.Name) {
-		return nil, status.Errorf(codes.NotFound, "no metric %.100q here: the metric of this trigger is %q", req.GetMetricName(), a.query.Name)
+		return nil, status.Errorf(codes.NotFound, "no metric %.100q here: the metric of this trigger is %q",
+			req.GetMetricName(), a.query.Name)
 	}
 	value, err := s.measure(ctx, &a)
 	now := time.Now()

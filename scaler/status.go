@@ -94,7 +94,8 @@ func (s *Server) Queues(ctx context.Context, id Identity, source, queue string) 
 const watchEvery = time.Second
 
 // WatchQueue reads the named queue and calls show with what it finds, or with why it cannot be read (the view then
-// holds the source's name alone): at once, after each signal, and every second. It ends with show's error, or with nil when ctx is done or the server drains.
+// holds the source's name alone): at once, after each signal, and every second. It ends with show's error, or with
+// nil when ctx is done or the server drains.
 func (s *Server) WatchQueue(ctx context.Context, id Identity, source, queue string, show func(QueueView, error) error) error {
 	src, want, err := s.find(id, source, queue)
 	if err != nil {

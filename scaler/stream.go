@@ -111,7 +111,7 @@ func (w *waker) check(ctx context.Context, since, signalled time.Time) error {
 	view, err := w.source.probe(readCtx, &w.query, since)
 	if err != nil {
 		w.pulse.missed(time.Now())
-		return nil //nolint:nilerr // see above; probe has logged it
+		return nil // see above; probe has logged it
 	}
 	d := decide(&w.query, view.Queues)
 	now := time.Now()

@@ -1,6 +1,7 @@
 package scaler_test
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -153,7 +154,7 @@ func TestClientCertificateReadsWithoutATokenAndFilesRotate(t *testing.T) {
 		if err := conn.HandshakeContext(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if got := conn.ConnectionState().PeerCertificates[0].Raw; string(got) != string(renewed) {
+		if got := conn.ConnectionState().PeerCertificates[0].Raw; !bytes.Equal(got, renewed) {
 			t.Error("a new connection gets the old certificate")
 		}
 		store.Enqueue("mail", 1)

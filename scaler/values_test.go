@@ -151,14 +151,20 @@ func TestHugeBacklogStaysWithinKEDAAndTheHPA(t *testing.T) {
 // Cases 22 and 25: both fields say the same, and no target becomes 0 on its way.
 func TestTargets(t *testing.T) {
 	b := serve(t, nil, source(t, "jobs", memory.New()))
-	for text, want := range map[string]struct {
+	for _, c := range []struct {
+		text    string
 		float   float64
 		integer int64
 	}{
-		"5.0": {5, 5}, " 5 ": {5, 5}, "1e3": {1000, 1000}, "0.5": {0.5, 1}, "0.001": {0.001, 1}, "2.5": {2.5, 3},
+		{"5.0", 5, 5},
+		{" 5 ", 5, 5},
+		{"1e3", 1000, 1000},
+		{"0.5", 0.5, 1},
+		{"0.001", 0.001, 1},
+		{"2.5", 2.5, 3},
 	} {
-		if got := b.spec(ref("target", text)); got.GetTargetSizeFloat() != want.float || got.GetTargetSize() != want.integer {
-			t.Errorf("target %q becomes %v, want %g and %d", text, got, want.float, want.integer)
+		if got := b.spec(ref("target", c.text)); got.GetTargetSizeFloat() != c.float || got.GetTargetSize() != c.integer {
+			t.Errorf("target %q becomes %v, want %g and %d", c.text, got, c.float, c.integer)
 		}
 	}
 	if got := b.spec(ref()); got.GetTargetSizeFloat() != 10 {

@@ -29,8 +29,12 @@ func TestExplainTellsValueActivityReplicasAndWhy(t *testing.T) {
 			why      []string
 		}{
 			{
-				"a backlog", &leadsmanv1.ExplainRequest{Metadata: pairs("queue", "mail"), CurrentReplicas: 2},
-				45, true, 5, []string{"ready+running of mail in source jobs", "41 ready, 4 running", "45 is greater than activation 0", "45 / target 10", "(now 2)"},
+				"a backlog",
+				&leadsmanv1.ExplainRequest{Metadata: pairs("queue", "mail"), CurrentReplicas: 2},
+				45,
+				true,
+				5,
+				[]string{"ready+running of mail in source jobs", "41 ready, 4 running", "45 is greater than activation 0", "45 / target 10", "(now 2)"},
 			},
 			{"the maximum", &leadsmanv1.ExplainRequest{Metadata: pairs("queue", "mail"), MaxReplicas: 3}, 45, true, 3, []string{"within 1 and 3: 3"}},
 			{"the minimum", &leadsmanv1.ExplainRequest{Metadata: pairs("queue", "mail", "target", "100"), MinReplicas: 2}, 45, true, 2, nil},

@@ -107,7 +107,7 @@ func bearing(t *testing.T, token string) context.Context {
 	return metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+token)
 }
 
-// ref is a trigger of the ScaledObject team/worker, its metadata given as key, value, …
+// ref is a trigger of the ScaledObject team/worker, its metadata given as key, value and so on.
 func ref(metadata ...string) *pb.ScaledObjectRef {
 	return &pb.ScaledObjectRef{Name: "worker", Namespace: "team", ScalerMetadata: pairs(metadata...)}
 }

@@ -67,9 +67,10 @@ func (s *service) ListQueues(ctx context.Context, req *leadsmanv1.ListQueuesRequ
 	if err != nil {
 		return nil, err
 	}
-	total := len(view.Queues)
+	out := &leadsmanv1.ListQueuesResponse{NextPageToken: next, Total: int32(len(view.Queues))} //nolint:gosec // queues fit
 	view.Queues = page
-	return &leadsmanv1.ListQueuesResponse{Queues: queueMessages(&view), NextPageToken: next, Total: int32(total)}, nil //nolint:gosec // queues fit
+	out.Queues = queueMessages(&view)
+	return out, nil
 }
 
 // GetQueue implements the Inspector.

@@ -27,7 +27,7 @@ import (
 // A stranger is a client that knows no proto file, as grpcurl is one.
 type stranger struct {
 	t    *testing.T
-	ctx  context.Context //nolint:containedctx // it carries the token of every call
+	ctx  context.Context // it carries the token of every call
 	conn *grpc.ClientConn
 }
 
@@ -61,7 +61,7 @@ func (s *stranger) services() ([]string, error) {
 }
 
 // service fetches the description of a service.
-func (s *stranger) service(name string) protoreflect.ServiceDescriptor {
+func (s *stranger) service(name string) protoreflect.ServiceDescriptor { //nolint:ireturn // protobuf has no other form of it
 	s.t.Helper()
 	resp, err := s.ask(&reflectionpb.ServerReflectionRequest{
 		MessageRequest: &reflectionpb.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: name},
