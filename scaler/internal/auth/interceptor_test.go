@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"net/url"
@@ -51,7 +52,7 @@ func reflect(ctx context.Context, conn *grpc.ClientConn) codes.Code {
 	if err == nil {
 		err = stream.Send(&reflectionpb.ServerReflectionRequest{MessageRequest: &reflectionpb.ServerReflectionRequest_ListServices{}})
 	}
-	if err == nil {
+	if err == nil || errors.Is(err, io.EOF) { // EOF: refused already, and Recv knows why
 		_, err = stream.Recv()
 	}
 	return status.Code(err)
