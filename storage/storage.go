@@ -116,6 +116,7 @@ func (s *Source) Close() error {
 // redacting keeps secrets out of the reasons that a watcher gives.
 type redacting struct {
 	driver.Sink
+
 	source *Source
 }
 

@@ -66,5 +66,7 @@ func (s *Store) signalLocked(name string) {
 	}
 }
 
-var _ driver.Watcher = (*Store)(nil)
-var _ driver.Reader = (*Store)(nil)
+var (
+	_ driver.Watcher = (*Store)(nil)
+	_ driver.Reader  = (*Store)(nil)
+)

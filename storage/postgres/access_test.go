@@ -26,7 +26,7 @@ func TestReadNamesTheGrantThatIsMissing(t *testing.T) {
 	limited := newRole(t, dsn, "granted")
 	engine := open(t, postgres.Config{URL: always(limited), SQL: static("SELECT * FROM {schema}jobs"), Schema: "My Schema"})
 	for _, want := range []string{`GRANT USAGE ON SCHEMA "My Schema" TO "granted"`, `GRANT SELECT ON "My Schema"."jobs" TO "granted"`} {
-		err := mustFail(t, engine, driver.Denied, "permission denied")
+		err := failure(t, engine, driver.Denied, "permission denied")
 		_, grant, _ := strings.Cut(err.Message, "as the owner run: ")
 		if want != grant {
 			t.Fatalf("got %q, want %q", grant, want)
@@ -169,7 +169,7 @@ func TestErrorsHoldNoPassword(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			engine := open(t, postgres.Config{URL: always(tt.dsn), SQL: listening(static("SELECT 1"))})
-			if err := mustFail(t, engine, tt.kind); strings.Contains(err.Error(), "hunter2") {
+			if err := failure(t, engine, tt.kind); strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("the error holds the password: %v", err)
 			}
 			sink := watch(t, engine)

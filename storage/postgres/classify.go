@@ -15,8 +15,7 @@ import (
 
 // classify turns a failed attempt into the one error that leaves the engine.
 func (e *Engine) classify(ctx context.Context, a attempt) error {
-	var known *driver.Error
-	if errors.As(a.err, &known) {
+	if known, ok := errors.AsType[*driver.Error](a.err); ok {
 		return known
 	}
 	out := &driver.Error{Kind: driver.Unavailable, Err: a.err}
@@ -96,12 +95,10 @@ func (e *Engine) qualify(table string) string {
 
 // reason shortens a connection error to what helps: pgx joins one per address and TLS mode.
 func reason(err error) string {
-	var dns *net.DNSError
-	if errors.As(err, &dns) {
+	if dns, ok := errors.AsType[*net.DNSError](err); ok {
 		return dns.Error()
 	}
-	var op *net.OpError
-	if errors.As(err, &op) {
+	if op, ok := errors.AsType[*net.OpError](err); ok {
 		return op.Error()
 	}
 	text, _, _ := strings.Cut(innermost(err).Error(), "\n")

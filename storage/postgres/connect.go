@@ -52,7 +52,7 @@ func (e *Engine) newPool() (*pgxpool.Pool, error) {
 		// Only the process's own PG… variables can be at fault.
 		return nil, driver.Errorf(driver.Unavailable, "the environment's PG… variables do not make sense to a PostgreSQL client")
 	}
-	config.MaxConns = int32(min(e.cfg.MaxConns, 1000))
+	config.MaxConns = int32(min(e.cfg.MaxConns, 1000)) //nolint:gosec // it is from 1 to 1000
 	config.MaxConnLifetime, config.MaxConnLifetimeJitter = connLifetime, connJitter
 	config.MaxConnIdleTime = connIdle
 	// A ping would double the round trips; a dead connection shows at the read, which has a second try.

@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"errors"
 	"io"
 	"net"
 	"net/url"
@@ -64,7 +65,7 @@ func (c *counter) pump(to, from net.Conn, asking *atomic.Bool, towards bool) {
 			}
 		}
 		if err != nil {
-			if err != io.EOF {
+			if !errors.Is(err, io.EOF) {
 				from.Close()
 			}
 			return

@@ -62,7 +62,8 @@ func (s *echoes) due(now time.Time, signal func(queue string)) {
 	for len(s.heap) > 0 && !s.heap[0].at.After(now) {
 		e := s.heap[0]
 		signal(e.queue)
-		for ; e.step < len(s.delays) && !e.base.Add(s.delays[e.step]).After(now); e.step++ {
+		for e.step < len(s.delays) && !e.base.Add(s.delays[e.step]).After(now) {
+			e.step++
 		}
 		if e.step == len(s.delays) {
 			heap.Pop(&s.heap)
@@ -75,7 +76,7 @@ func (s *echoes) due(now time.Time, signal func(queue string)) {
 }
 
 // echoHeap is a heap.Interface.
-type echoHeap []*echo
+type echoHeap []*echo //nolint:recvcheck // Push and Pop change the slice, the others must not
 
 func (h echoHeap) Len() int           { return len(h) }
 func (h echoHeap) Less(i, j int) bool { return h[i].at.Before(h[j].at) }

@@ -28,7 +28,7 @@ func (w *watcher) session(ctx context.Context) (healthy bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	defer w.hangUp(conn)
+	defer w.hangUp(conn) //nolint:contextcheck // it must hang up when ctx is done too
 
 	schema, err := w.inspect(ctx, conn)
 	if err != nil {
@@ -135,7 +135,7 @@ func (w *watcher) sing(ctx context.Context, canary string) error {
 	if err != nil {
 		return err
 	}
-	defer w.hangUp(conn)
+	defer w.hangUp(conn) //nolint:contextcheck // it must hang up when ctx is done too
 	_, err = w.command(ctx, conn.PgConn(), notify)
 	return err
 }

@@ -29,7 +29,7 @@ func pgbouncer(t *testing.T, dsn string, settings ...string) string {
 		t.Fatal(err)
 	}
 	port := freePort(t)
-	dir, err := os.MkdirTemp("", "pgbouncer")
+	dir, err := os.MkdirTemp("", "pgbouncer") //nolint:usetesting // another user has to reach it
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@
 package postgres
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -81,7 +82,7 @@ var (
 // Open makes an Engine. It does no I/O; its errors are faults of cfg.
 func Open(cfg Config) (*Engine, error) {
 	if cfg.URL == nil {
-		return nil, fmt.Errorf("postgres: Config.URL is nil")
+		return nil, errors.New("postgres: Config.URL is nil")
 	}
 	if err := cfg.setDefaults(); err != nil {
 		return nil, err
@@ -100,7 +101,7 @@ func Open(cfg Config) (*Engine, error) {
 
 func (c *Config) setDefaults() error {
 	if c.MaxConns < 0 || c.Timeout < 0 || c.RunningMaxAge < 0 {
-		return fmt.Errorf("postgres: MaxConns, Timeout and RunningMaxAge must not be negative")
+		return errors.New("postgres: MaxConns, Timeout and RunningMaxAge must not be negative")
 	}
 	if c.ListenURL == nil {
 		c.ListenURL = c.URL

@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -18,12 +19,14 @@ func TestReadSetsItsBoundsForTheStatementOnly(t *testing.T) {
 	dsn := storagetest.Postgres(t)
 	names := []string{"statement_timeout", "lock_timeout", "row_security", "transaction_read_only", "jit", "plan_cache_mode"}
 	query := "SELECT name || '=' || current_setting(name) AS queue, 0 AS ready, 0 AS lookahead FROM unnest(ARRAY["
+	var querySb21 strings.Builder
 	for i, name := range names {
 		if i > 0 {
-			query += ","
+			querySb21.WriteString(",")
 		}
-		query += "'" + name + "'"
+		querySb21.WriteString("'" + name + "'")
 	}
+	query += querySb21.String()
 	query += "]) AS name"
 	engine := open(t, postgres.Config{URL: always(dsn), SQL: driver.SQL{Query: query}, Timeout: 3 * time.Second, MaxConns: 1})
 	for range 2 { // the first prepares, the second has prepared

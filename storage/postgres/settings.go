@@ -21,8 +21,11 @@ func settings(timeout time.Duration, static bool) query {
 		// A preset of ours is written as bounded index probes. Statistics would only lead away from them: those
 		// of a table that fills from nothing in a minute are always wrong. Planned once per connection, too.
 		local = append(local, []struct{ name, value string }{
-			{"enable_seqscan", "off"}, {"enable_bitmapscan", "off"}, {"jit", "off"},
-			{"max_parallel_workers_per_gather", "0"}, {"plan_cache_mode", "force_generic_plan"},
+			{"enable_seqscan", "off"},
+			{"enable_bitmapscan", "off"},
+			{"jit", "off"},
+			{"max_parallel_workers_per_gather", "0"},
+			{"plan_cache_mode", "force_generic_plan"},
 		}...)
 	}
 	var b strings.Builder

@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"testing"
@@ -48,9 +49,7 @@ func (s *sink) now() seen {
 	out := s.state
 	out.modes = slices.Clone(out.modes)
 	out.signals = make(map[string]int, len(s.state.signals))
-	for queue, n := range s.state.signals {
-		out.signals[queue] = n
-	}
+	maps.Copy(out.signals, s.state.signals)
 	return out
 }
 

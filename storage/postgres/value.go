@@ -15,7 +15,7 @@ import (
 // decode turns a column's binary value into what package rows takes.
 func decode(m *pgtype.Map, field pgconn.FieldDescription, raw []byte) (any, error) {
 	if raw == nil {
-		return nil, nil
+		return nil, nil //nolint:nilnil // NULL is a value
 	}
 	switch field.DataTypeOID {
 	case pgtype.TimestampOID:
@@ -30,7 +30,8 @@ func decode(m *pgtype.Map, field pgconn.FieldDescription, raw []byte) (any, erro
 	}
 	value, err := typ.Codec.DecodeValue(m, field.DataTypeOID, pgtype.BinaryFormatCode, raw)
 	if err != nil {
-		return nil, &driver.Error{Kind: driver.Contract, Message: fmt.Sprintf("column %q cannot be read as %s", field.Name, typ.Name), Err: err}
+		message := fmt.Sprintf("column %q cannot be read as %s", field.Name, typ.Name)
+		return nil, &driver.Error{Kind: driver.Contract, Message: message, Err: err}
 	}
 	return plain(value, typ.Name), nil
 }

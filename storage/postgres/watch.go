@@ -39,7 +39,7 @@ func (e *Engine) Watch(ctx context.Context, sink driver.Sink) error {
 	for failures := 0; ; failures++ {
 		healthy, err := w.session(ctx)
 		if ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // the end that was asked for
 		}
 		if healthy {
 			failures = 0
@@ -75,8 +75,7 @@ func (w *watcher) push(mode driver.Mode, reason string) {
 
 // reason words why listening ended.
 func (w *watcher) reason(ctx context.Context, err error) string {
-	var u unable
-	if errors.As(err, &u) {
+	if u, ok := errors.AsType[unable](err); ok {
 		return u.reason
 	}
 	return fmt.Sprintf("not listening: %s", w.engine.classify(ctx, attempt{err: err}))
@@ -84,8 +83,7 @@ func (w *watcher) reason(ctx context.Context, err error) string {
 
 // pause is how long to wait before the next session; half of it by chance, so that many do not come at once.
 func (w *watcher) pause(failures int, err error) time.Duration {
-	var u unable
-	if errors.As(err, &u) {
+	if _, ok := errors.AsType[unable](err); ok {
 		return w.timing.retry
 	}
 	d := w.timing.backoffMin
@@ -93,5 +91,5 @@ func (w *watcher) pause(failures int, err error) time.Duration {
 		d *= 2
 	}
 	d = min(d, w.timing.backoffMax)
-	return d/2 + rand.N(d/2+1)
+	return d/2 + rand.N(d/2+1) //nolint:gosec // chance is enough
 }

@@ -16,7 +16,7 @@ type account struct{ uid, gid uint32 }
 
 func serverAccount() (*account, error) {
 	if os.Geteuid() != 0 {
-		return nil, nil
+		return nil, nil //nolint:nilnil // the nil account is the process's own
 	}
 	u, err := user.Lookup("postgres")
 	if err != nil {

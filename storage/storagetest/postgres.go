@@ -14,6 +14,7 @@ import (
 // shared is the cluster that Postgres makes databases in: one per test process, started by the first caller.
 var shared struct {
 	sync.Mutex
+
 	cluster *Cluster
 	err     error // why it could not be started; every later caller fails with it too
 }

@@ -39,7 +39,7 @@ type worker struct {
 }
 
 // Work implements river.Worker.
-func (w *worker) Work(ctx context.Context, job *river.Job[jobArgs]) error {
+func (w *worker) Work(_ context.Context, job *river.Job[jobArgs]) error {
 	switch job.Args.Do {
 	case doHold:
 		w.held <- struct{}{}
@@ -61,6 +61,7 @@ func (w *worker) Timeout(*river.Job[jobArgs]) time.Duration { return -1 }
 // A crew is a River client that works one queue.
 type crew struct {
 	*worker
+
 	done <-chan *river.Event // one event for each job that ended
 	stop func()              // idempotent; returns when all is stopped
 }

@@ -136,17 +136,7 @@ func (c *Cluster) ready() error {
 	for {
 		conn, err := pgx.Connect(ctx, c.SuperuserURL())
 		if err == nil {
-			defer conn.Close(ctx)
-			// By the data directory, because on our port somebody else's server may have answered.
-			var dir string
-			if err := conn.QueryRow(ctx, "SHOW data_directory").Scan(&dir); err != nil {
-				return err
-			}
-			if dir != c.data() {
-				return fmt.Errorf("port %d was taken by another server", c.port)
-			}
-			c.server.pid, err = c.postmaster()
-			return err
+			return c.recognize(ctx, conn)
 		}
 		if c.server.gone(20 * time.Millisecond) {
 			return errors.New("the server ended at once")
@@ -155,6 +145,21 @@ func (c *Cluster) ready() error {
 			return fmt.Errorf("no answer within %s: %w", startTimeout, err)
 		}
 	}
+}
+
+// recognize makes sure, by the data directory, that it is our server that has answered on our port, and closes conn.
+func (c *Cluster) recognize(ctx context.Context, conn *pgx.Conn) error {
+	defer conn.Close(ctx)
+	var dir string
+	if err := conn.QueryRow(ctx, "SHOW data_directory").Scan(&dir); err != nil {
+		return err
+	}
+	if dir != c.data() {
+		return fmt.Errorf("port %d was taken by another server", c.port)
+	}
+	var err error
+	c.server.pid, err = c.postmaster()
+	return err
 }
 
 // postmaster reads the server's process id from the file that it keeps in its data directory.
@@ -184,7 +189,7 @@ func (c *Cluster) end(sig syscall.Signal) error {
 	if !s.gone(startTimeout) {
 		return errors.Join(err, fmt.Errorf("PostgreSQL did not end within %s\n%s", startTimeout, c.logTail()))
 	}
-	_, werr := io.WriteString(s.leash, "released\n")
+	_, werr := s.leash.WriteString("released\n")
 	s.leash.Close()
 	return errors.Join(err, werr, s.guardEnded())
 }

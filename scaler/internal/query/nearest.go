@@ -13,7 +13,8 @@ import (
 func aboutStray(spelled string) string {
 	name, fromEnv := strings.CutSuffix(spelled, suffixFromEnv)
 	if isConnection(name) {
-		return `connections live on the server and a trigger cannot bring its own; remove the key and name a configured source with "source"`
+		return `connections live on the server and a trigger cannot bring its own; ` +
+			`remove the key and name a configured source with "source"`
 	}
 	meant := foreign(name)
 	if meant == "" {

@@ -8,11 +8,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func parseQueue(t testing.TB, queue string) Query {
-	t.Helper()
+func parseQueue(tb testing.TB, queue string) Query {
+	tb.Helper()
 	q, err := Parse(map[string]string{"queue": queue}, one)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return q
 }

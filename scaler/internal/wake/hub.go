@@ -40,8 +40,7 @@ type Hub struct {
 func New(opts Options, sources ...string) *Hub {
 	h := &Hub{opts: opts, stop: make(chan struct{}), sources: make(map[string]*source, len(sources))}
 	for _, name := range sources {
-		s := &source{base: time.Now().Add(-time.Nanosecond), ring: make(chan struct{}, 1), byQueue: map[string]map[*Sub]struct{}{}, patterns: map[*Sub]struct{}{}}
-		h.sources[name] = s
+		h.sources[name] = newSource()
 	}
 	return h
 }

@@ -24,6 +24,13 @@ type source struct {
 	allDirty int64            // the same for every queue; 0 for not
 }
 
+func newSource() *source {
+	return &source{
+		base: time.Now().Add(-time.Nanosecond), ring: make(chan struct{}, 1),
+		byQueue: map[string]map[*Sub]struct{}{}, patterns: map[*Sub]struct{}{},
+	}
+}
+
 func (s *source) add(sub *Sub) {
 	s.subsMu.Lock()
 	defer s.subsMu.Unlock()

@@ -69,7 +69,10 @@ func NewDecoder(columns []string, opts Options) (*Decoder, error) {
 				"the query returns no column %q; its columns are %s", name, strings.Join(columns, ", "))
 		}
 	}
-	return d, d.setWants()
+	if err := d.setWants(); err != nil {
+		return nil, err
+	}
+	return d, nil
 }
 
 func (d *Decoder) required() []string {

@@ -40,8 +40,10 @@ func decode(columns []string, opts rows.Options, data ...[]any) ([]driver.Queue,
 }
 
 func TestDecoderReadsEveryColumnOfTheContract(t *testing.T) {
-	columns := []string{"queue", "lookahead", "known", "ready", "running", "scheduled", "saturated", "oldest_seconds",
-		"next_due_seconds", "paused", "workers", "capacity", "comment"}
+	columns := []string{
+		"queue", "lookahead", "known", "ready", "running", "scheduled", "saturated", "oldest_seconds",
+		"next_due_seconds", "paused", "workers", "capacity", "comment",
+	}
 	req := driver.Request{Wants: []driver.Want{{Queue: "mail", Lookahead: 100 * time.Millisecond}}}
 	got, err := decode(columns, rows.Options{Request: req},
 		[]any{"mail", 0.1, true, int64(3), int64(2), int64(1), false, 1.5, int64(60), true, int64(4), int64(40), "x"})
@@ -88,8 +90,12 @@ func TestDecoderRefusesWhatBreaksTheContract(t *testing.T) {
 		says    []string
 	}
 	one := func(column string, value any, says ...string) table {
-		return table{[]string{"queue", "ready", column}, [][]any{{"mail", int64(1), value}}, true,
-			append(says, `queue "mail"`, `"`+column+`"`)}
+		return table{
+			[]string{"queue", "ready", column},
+			[][]any{{"mail", int64(1), value}},
+			true,
+			append(says, `queue "mail"`, `"`+column+`"`),
+		}
 	}
 	tests := map[string]table{
 		"no ready column":        {[]string{"queue", "count"}, nil, true, []string{`no column "ready"`, "queue, count"}},
@@ -100,8 +106,12 @@ func TestDecoderRefusesWhatBreaksTheContract(t *testing.T) {
 		"a queue without a name": {[]string{"queue", "ready"}, [][]any{{nil, int64(1)}}, true, []string{`"queue" is NULL`}},
 		"an empty name":          {[]string{"queue", "ready"}, [][]any{{"", int64(1)}}, true, []string{`"queue" is empty`}},
 		"a number as the name":   {[]string{"queue", "ready"}, [][]any{{int64(7), int64(1)}}, true, []string{`"queue"`, "cast it to text"}},
-		"a row that is too short": {[]string{"queue", "ready", "running"}, [][]any{{"mail", int64(1)}}, true,
-			[]string{`"running"`, "missing"}},
+		"a row that is too short": {
+			[]string{"queue", "ready", "running"},
+			[][]any{{"mail", int64(1)}},
+			true,
+			[]string{`"running"`, "missing"},
+		},
 		"NaN":                  one("running", math.NaN(), "NaN", "whole number"),
 		"infinity":             one("running", math.Inf(1), "+Inf"),
 		"text":                 one("running", "12", `"12"`, "whole number"),

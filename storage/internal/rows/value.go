@@ -48,13 +48,13 @@ func (r *row) value(column string) any {
 		return nil
 	}
 	if i >= len(r.values) {
-		r.fail(column, "is missing from the row")
+		r.failf(column, "is missing from the row")
 		return nil
 	}
 	return r.values[i]
 }
 
-func (r *row) fail(column, format string, args ...any) {
+func (r *row) failf(column, format string, args ...any) {
 	if r.err != nil {
 		return
 	}
@@ -69,13 +69,13 @@ func (r *row) queueName() string {
 	switch v := r.value("queue").(type) {
 	case string:
 		if v == "" {
-			r.fail("queue", "is empty; each row names its queue")
+			r.failf("queue", "is empty; each row names its queue")
 		}
 		return v
 	case nil:
-		r.fail("queue", "is NULL; each row names its queue")
+		r.failf("queue", "is NULL; each row names its queue")
 	default:
-		r.fail("queue", "holds %s; cast it to text", describe(v))
+		r.failf("queue", "holds %s; cast it to text", describe(v))
 	}
 	return ""
 }
@@ -101,19 +101,19 @@ func (r *row) count(column string) int64 {
 	case float64:
 		switch {
 		case math.IsNaN(v) || math.IsInf(v, 0):
-			r.fail(column, "is %v; a count is a whole number", v)
+			r.failf(column, "is %v; a count is a whole number", v)
 		case v != math.Trunc(v):
-			r.fail(column, "is %v; a count is a whole number", v)
+			r.failf(column, "is %v; a count is a whole number", v)
 		case math.Abs(v) >= math.MaxInt64:
-			r.fail(column, "is %v, more than can be counted", v)
+			r.failf(column, "is %v, more than can be counted", v)
 		default:
 			n = int64(v)
 		}
 	default:
-		r.fail(column, "holds %s; a count is a whole number", describe(v))
+		r.failf(column, "holds %s; a count is a whole number", describe(v))
 	}
 	if n < 0 {
-		r.fail(column, "is %d; a count is never negative", n)
+		r.failf(column, "is %d; a count is never negative", n)
 	}
 	return n
 }
@@ -127,12 +127,12 @@ func (r *row) number(column string) float64 {
 		return float64(v)
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			r.fail(column, "is %v; a number of seconds is finite", v)
+			r.failf(column, "is %v; a number of seconds is finite", v)
 			return 0
 		}
 		return v
 	default:
-		r.fail(column, "holds %s; it must be a number of seconds", describe(v))
+		r.failf(column, "holds %s; it must be a number of seconds", describe(v))
 		return 0
 	}
 }
@@ -148,9 +148,9 @@ func (r *row) boolean(column string) (value, ok bool) {
 		if v == 0 || v == 1 {
 			return v == 1, true
 		}
-		r.fail(column, "is %d; it must be true or false", v)
+		r.failf(column, "is %d; it must be true or false", v)
 	default:
-		r.fail(column, "holds %s; it must be true or false", describe(v))
+		r.failf(column, "holds %s; it must be true or false", describe(v))
 	}
 	return false, false
 }
@@ -191,9 +191,9 @@ func (r *row) time(column string) (at time.Time, ok bool) {
 				}
 			}
 		}
-		r.fail(column, "holds %s; it must be a time", describe(v))
+		r.failf(column, "holds %s; it must be a time", describe(v))
 	default:
-		r.fail(column, "holds %s; it must be a time", describe(v))
+		r.failf(column, "holds %s; it must be a time", describe(v))
 	}
 	return time.Time{}, false
 }

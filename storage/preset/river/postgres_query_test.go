@@ -104,7 +104,7 @@ type cost struct {
 }
 
 // explain runs the query as the engine does and returns what it cost.
-func explain(t *testing.T, pool *pgxpool.Pool, query string, wants string, limit int) cost {
+func explain(t *testing.T, pool *pgxpool.Pool, query, wants string, limit int) cost {
 	t.Helper()
 	var text []byte
 	// Simple protocol: the parameters' types come from the query's own casts.

@@ -88,26 +88,33 @@ counted AS MATERIALIZED (
                     AND job.priority IN (1, 2, 3, 4) AND job.scheduled_at > asked.due
                 LIMIT CASE WHEN @limit > 0 THEN @limit + 1 ELSE -1 END
             )
-        ) AS scheduled,
-        (
-            SELECT min(first) FROM (
-                SELECT (
-                    SELECT min(job.scheduled_at) FROM {schema}river_job AS job
-                    WHERE job.state = lane.state AND job.queue = asked.queue AND job.priority = lane.priority
-                        AND job.scheduled_at <= asked.due
-                ) AS first FROM lane
-            )
-        ) AS oldest,
-        (
-            SELECT min(first) FROM (
-                SELECT (
-                    SELECT min(job.scheduled_at) FROM {schema}river_job AS job
-                    WHERE job.state = lane.state AND job.queue = asked.queue AND job.priority = lane.priority
-                        AND job.scheduled_at > asked.due
-                ) AS first FROM lane
-            )
-        ) AS next_due
+        ) AS scheduled
     FROM asked
+),
+
+-- The first job of each lane, asked only where the counts say that there is one: an empty queue costs little.
+timed AS MATERIALIZED (
+    SELECT
+        *,
+        CASE WHEN ready > 0 AND NOT paused THEN (
+            SELECT min(first) FROM (
+                SELECT (
+                    SELECT min(job.scheduled_at) FROM {schema}river_job AS job
+                    WHERE job.state = lane.state AND job.queue = counted.queue AND job.priority = lane.priority
+                        AND job.scheduled_at <= counted.due
+                ) AS first FROM lane
+            )
+        ) END AS oldest,
+        CASE WHEN scheduled > 0 THEN (
+            SELECT min(first) FROM (
+                SELECT (
+                    SELECT min(job.scheduled_at) FROM {schema}river_job AS job
+                    WHERE job.state = lane.state AND job.queue = counted.queue AND job.priority = lane.priority
+                        AND job.scheduled_at > counted.due
+                ) AS first FROM lane
+            )
+        ) END AS next_due
+    FROM counted
 )
 
 -- The counts may be one above the limit, which tells the engine that they were cut off. A time that SQLite's
@@ -120,8 +127,6 @@ SELECT
     CASE WHEN paused THEN 0 ELSE ready END AS ready,
     running,
     scheduled,
-    CASE WHEN NOT paused THEN
-        max(0.0, epoch - coalesce(unixepoch(oldest, 'subsec'), unixepoch(substr(oldest, 1, 19))))
-    END AS oldest_seconds,
+    max(0.0, epoch - coalesce(unixepoch(oldest, 'subsec'), unixepoch(substr(oldest, 1, 19)))) AS oldest_seconds,
     max(0.0, coalesce(unixepoch(next_due, 'subsec'), unixepoch(substr(next_due, 1, 19))) - epoch) AS next_due_seconds
-FROM counted, clock;
+FROM timed, clock;

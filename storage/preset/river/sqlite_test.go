@@ -34,9 +34,10 @@ func TestRiverOnSQLiteKeepsTheContracts(t *testing.T) {
 	})
 }
 
+// openSQLite opens an engine whose timeout is for a loaded machine and the race detector.
 func openSQLite(t *testing.T, path string) *sqlite.Engine {
 	t.Helper()
-	engine, err := sqlite.Open(sqlite.Config{Path: path, SQL: *river.Preset.SQLite})
+	engine, err := sqlite.Open(sqlite.Config{Path: path, SQL: *river.Preset.SQLite, Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

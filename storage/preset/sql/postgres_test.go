@@ -3,7 +3,6 @@ package sql_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -158,7 +157,7 @@ func TestTheDatabasesClockDecidesInAnyTimeZone(t *testing.T) {
 		t.Errorf("got oldest %s and next due %s, want about 1m and 1h", q.Oldest, q.NextDue)
 	}
 	if d := time.Since(reading.Now); d < -time.Minute || d > time.Minute {
-		t.Errorf("the database's clock reads %s", fmt.Sprint(reading.Now))
+		t.Errorf("the database's clock reads %s", reading.Now.String())
 	}
 }
 

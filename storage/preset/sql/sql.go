@@ -36,7 +36,7 @@ func New(query string, listen *driver.Listen) (driver.Preset, error) {
 // checkListen returns a copy of listen, or what is wrong with it.
 func checkListen(listen *driver.Listen) (*driver.Listen, error) {
 	if listen == nil {
-		return nil, nil
+		return nil, nil //nolint:nilnil // no listen block is right too
 	}
 	if len(listen.Channels) == 0 {
 		return nil, errors.New("listen names no channel; leave it out where jobs are not announced")

@@ -19,8 +19,10 @@ func TestNewServesBothEngines(t *testing.T) {
 	}
 	want := driver.Preset{
 		Name: "sql",
-		Postgres: &driver.SQL{Query: "SELECT 1", Static: true,
-			Listen: &driver.Listen{Channels: []string{"job_added"}, Payload: driver.PayloadNone}},
+		Postgres: &driver.SQL{
+			Query: "SELECT 1", Static: true,
+			Listen: &driver.Listen{Channels: []string{"job_added"}, Payload: driver.PayloadNone},
+		},
 		SQLite: &driver.SQL{Query: "SELECT 1", Static: true},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
