@@ -22,9 +22,9 @@ var burstOffsets = [...]time.Duration{
 const (
 	// lookGap is the least time between two looks, for a transaction that writes on and on.
 	lookGap = 100 * time.Microsecond
-	// signalGap is the least time between a signal and the next look: under a stream of commits the sink would
-	// only merge what comes sooner.
-	signalGap = time.Millisecond
+	// signalGap is how long nobody looks or listens after a signal: under a stream of commits the sink would only merge
+	// what comes sooner, and the kernel merges the events that are left in its queue meanwhile.
+	signalGap = 2 * time.Millisecond
 	// shortest is what the runtime's timers can wait; less is slept in the kernel.
 	shortest = 500 * time.Microsecond
 )
@@ -54,11 +54,9 @@ func (w *watch) burst(ctx context.Context) {
 
 // lookAt is when the look of this step is due.
 func (w *watch) lookAt(step int) time.Time {
-	at := w.lastEvent.Add(burstOffsets[step])
-	for _, least := range []time.Time{w.lastLook.Add(lookGap), w.lastSignal.Add(signalGap)} {
-		if at.Before(least) {
-			at = least
-		}
+	at, least := w.lastEvent.Add(burstOffsets[step]), w.lastLook.Add(lookGap)
+	if at.Before(least) {
+		return least
 	}
 	return at
 }
@@ -78,6 +76,9 @@ func (w *watch) look() {
 // pauseUntil waits until at, or returns true when an event of the file arrives before. If at is past it returns
 // without asking, so that events one after the other do not keep a look from its turn.
 func (w *watch) pauseUntil(ctx context.Context, at time.Time) (event bool) {
+	if w.rest(ctx) && w.drain() {
+		return true
+	}
 	switch d := time.Until(at); {
 	case d <= 0:
 		return false
@@ -101,6 +102,21 @@ func (w *watch) pauseUntil(ctx context.Context, at time.Time) (event bool) {
 			}
 		}
 	}
+}
+
+// rest waits out what is left of the gap after a signal and says whether there was any.
+func (w *watch) rest(ctx context.Context) bool {
+	left := time.Until(w.lastSignal.Add(signalGap))
+	if left <= 0 {
+		return false
+	}
+	timer := time.NewTimer(left)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+	return true
 }
 
 // drain takes the events that have arrived and says whether one was of the file.

@@ -96,17 +96,6 @@ func TestReadExplainsAWALThatItCannotOpenReadOnly(t *testing.T) {
 	}
 }
 
-func copyFile(t *testing.T, from, to string) {
-	t.Helper()
-	data, err := os.ReadFile(from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(to, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestReadWorksReadOnlyWithoutAWAL(t *testing.T) {
 	dir := publicDir(t)
 	writer := newRollback(t, filepath.Join(dir, "jobs.db"), "DELETE")

@@ -111,6 +111,37 @@ func TestReadWaitsForABusyWriterAndThenFails(t *testing.T) {
 	}
 }
 
+// The rows of a transaction that was cut off must not be counted, and only a writer can take them out again.
+func TestReadExplainsAJournalOfAWriterThatDied(t *testing.T) {
+	dir := t.TempDir()
+	writer := newRollback(t, filepath.Join(dir, "jobs.db"), "DELETE")
+	writer.insert(1)
+	writer.exec(`PRAGMA cache_size = 1`) // so that pages are written before the commit
+	writer.exec(`BEGIN`)
+	writer.exec(`INSERT INTO jobs (note) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)
+		SELECT hex(randomblob(100)) FROM n`)
+	died := filepath.Join(dir, "died.db")
+	copyFile(t, writer.path, died)
+	copyFile(t, writer.path+"-journal", died+"-journal")
+	wantError(t, openEngine(t, died), driver.Unavailable, "a writer died in a transaction", "start the program that enqueues")
+
+	newRollback(t, died, "DELETE").insert(1)
+	if got := ready(t, openEngine(t, died)); got != 2 {
+		t.Errorf("ready = %d after a writer came back, want 2", got)
+	}
+}
+
+func copyFile(t *testing.T, from, to string) {
+	t.Helper()
+	data, err := os.ReadFile(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(to, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestReadEndsWithItsContext(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "jobs.db")
 	newWAL(t, path)
