@@ -27,13 +27,12 @@ func main() {
 }
 
 func run(ctx context.Context) int {
-	err := newRootCommand().ExecuteContext(ctx)
+	err := newRootCommand().ExecuteContext(ctx) //nolint:contextcheck // the commands get it from cobra
 	if err == nil {
 		return 0
 	}
 	fmt.Fprintln(os.Stderr, "leadsman:", err)
-	var failed *failedError
-	if errors.As(err, &failed) {
+	if _, ok := errors.AsType[*failedError](err); ok {
 		return exitFailed
 	}
 	return exitUsage

@@ -55,7 +55,7 @@ type queue interface {
 }
 
 // openQueue connects to the store.
-func openQueue(ctx context.Context, o queueOptions) (queue, error) {
+func openQueue(ctx context.Context, o queueOptions) (queue, error) { //nolint:ireturn // one of two instantiations
 	scheme, _, _ := strings.Cut(o.url, ":")
 	switch schemes[strings.ToLower(scheme)] {
 	case enginePostgres:
@@ -76,11 +76,13 @@ func openQueue(ctx context.Context, o queueOptions) (queue, error) {
 		db.SetMaxOpenConns(1) // SQLite has one writer
 		return newQueue(ctx, riversqlite.New(db), o, db.Close)
 	default:
-		return nil, errors.New("--url: the scheme must be postgres: or sqlite:")
+		return nil, errors.New("--url: write a URL that begins with postgres: or sqlite:, such as "+embeddedURL)
 	}
 }
 
-func newQueue[TTx any](ctx context.Context, driver riverdriver.Driver[TTx], o queueOptions, closeDB func() error) (queue, error) {
+func newQueue[TTx any]( //nolint:ireturn // as openQueue
+	ctx context.Context, driver riverdriver.Driver[TTx], o queueOptions, closeDB func() error,
+) (queue, error) {
 	q := &riverQueue[TTx]{driver: driver, schema: o.schema, close: closeDB, secrets: postgres.Secrets(o.url)}
 	if err := q.open(ctx, o.migrate); err != nil {
 		return nil, errors.Join(redactedError{err, q.secrets}, closeDB())

@@ -23,7 +23,8 @@ type reloader struct {
 	file   string      // the configuration file; "" for none
 	load   func() (Config, error)
 	log    *slog.Logger
-	seen   [sha256.Size]byte // digest of the file as it was last acted on
+	seen   [sha256.Size]byte // digest of the file as it is in force
+	bad    [sha256.Size]byte // digest of the last one that could not be used
 }
 
 // run looks until ctx is done.
@@ -37,7 +38,9 @@ func (r *reloader) run(ctx context.Context) {
 			return
 		case <-tick.C:
 			r.reloadAccess()
-			r.reloadTLS()
+			if r.tls != nil {
+				_, _ = r.tls.Reload() // it logs what it comes to
+			}
 		}
 	}
 }
@@ -53,30 +56,26 @@ func (r *reloader) digest() (sum [sha256.Size]byte, ok bool) {
 	return sha256.Sum256(data), true
 }
 
-// reloadAccess acts on each version of the file once, whether it is good or not.
+// reloadAccess puts a changed file in force. It goes on trying a version that cannot be used, because what is wrong
+// may be a file that it names, caught in the middle of a rotation; it complains of each version once.
 func (r *reloader) reloadAccess() {
 	sum, ok := r.digest()
 	if !ok || sum == r.seen {
 		return
 	}
-	r.seen = sum
 	cfg, err := r.load()
 	if err == nil {
 		err = r.server.SetAccess(cfg.Access)
 	}
 	if err != nil {
-		r.log.Error("the changed configuration cannot be used; the old access rules stay in force", "file", r.file, "error", err)
+		if sum != r.bad {
+			r.log.Error("the changed configuration cannot be used; the old access rules stay in force", "file", r.file, "error", err)
+		}
+		r.bad = sum
 		return
 	}
+	r.seen = sum
 	r.log.Info("access rules are reloaded; other keys take effect at a restart", "file", r.file,
 		"tokens", len(cfg.Access.Tokens), "clients", len(cfg.Access.Clients))
 }
 
-func (r *reloader) reloadTLS() {
-	if r.tls == nil {
-		return
-	}
-	if changed, err := r.tls.Reload(); err == nil && changed {
-		r.log.Info("certificates are reloaded")
-	} // a failure is logged by Reload
-}

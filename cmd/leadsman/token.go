@@ -155,7 +155,7 @@ func (s *stanza) yaml() string {
 func flow(list []string) string {
 	quoted := make([]string, len(list))
 	for i, item := range list {
-		text, _ := json.Marshal(item) // a string always can be
+		text, _ := json.Marshal(item) //nolint:errchkjson // a string always can be
 		quoted[i] = string(text)
 	}
 	return "[" + strings.Join(quoted, ", ") + "]"

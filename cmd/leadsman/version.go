@@ -17,7 +17,8 @@ func newVersionCommand() *cobra.Command {
 		Short: "Print the version of leadsman",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "leadsman %s (%s %s/%s)\n", versionName(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "leadsman %s (%s %s/%s)\n",
+				versionName(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return err
 		},
 	}

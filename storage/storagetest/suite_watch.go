@@ -141,17 +141,18 @@ func testBurst(t *testing.T, h Harness) {
 	s := open(t, h)
 	r := s.watch(h)
 	const n = 20
+	seen := int64(0)
 	for burst := int64(1); burst <= 3; burst++ {
 		for range n {
 			s.Insert("mail", 1)
 			select {
 			case <-r.changed: // so that a signal of before the last insert is no help
-				s.queue("mail")
+				seen = s.queue("mail").Ready
 			default:
 			}
 		}
 		timeout := time.After(patience)
-		for seen := int64(0); seen < burst*n; seen = s.queue("mail").Ready {
+		for ; seen < burst*n; seen = s.queue("mail").Ready {
 			r.next(t, fmt.Sprintf("a signal after the last of %d inserts; seen: %d", burst*n, seen), timeout)
 		}
 	}

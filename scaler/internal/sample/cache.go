@@ -1,6 +1,7 @@
 package sample
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -291,7 +292,7 @@ func (v *View) add(r *record) {
 		v.At = r.at
 	}
 	if v.Queues == nil {
-		v.Queues = r.queues[:len(r.queues):len(r.queues)]
+		v.Queues = slices.Clip(r.queues)
 	} else {
 		v.Queues = append(v.Queues, r.queues...)
 	}

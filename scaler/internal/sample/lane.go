@@ -61,11 +61,11 @@ func (f *flight) view(wants []driver.Want) View {
 	return view
 }
 
-// state returns the last read's error and whether the lane is resting.
-func (l *lane) state(now time.Time) (lastErr error, resting bool) {
+// state says whether the lane is resting, and how the last read failed, if it did.
+func (l *lane) state(now time.Time) (resting bool, lastErr error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.lastErr, now.Before(l.rest)
+	return now.Before(l.rest), l.lastErr
 }
 
 // do waits for a read of wants that starts at since or later, and returns it, or its error, or ctx's.

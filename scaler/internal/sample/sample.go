@@ -69,7 +69,7 @@ type Sampler struct {
 	source *storage.Source
 	opts   Options
 	onDue  func(queue string)
-	ctx    context.Context // ended by Close; the parent of every read
+	ctx    context.Context //nolint:containedctx // ended by Close; the parent of every read, which outlive their callers
 	cancel context.CancelFunc
 	reads  sync.WaitGroup
 
@@ -108,7 +108,7 @@ func (s *Sampler) Get(ctx context.Context, wants []driver.Want) (View, error) {
 	if err != nil {
 		return View{}, err
 	}
-	lastErr, resting := s.pull.state(now)
+	resting, lastErr := s.pull.state(now)
 	switch {
 	case state == fresh:
 		return view, nil
