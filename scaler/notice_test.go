@@ -12,20 +12,14 @@ import (
 	"github.com/leadsman/leadsman/storage/memory"
 )
 
-// push returns how changes of the source are noticed, as people see it.
-func (b *bed) push(source string) scaler.SourceStatus {
+// status returns the server's first source as people see it.
+func (b *bed) status() scaler.SourceStatus {
 	b.t.Helper()
 	everybody, err := b.server.Identify(b.t.Context())
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	for _, s := range b.server.Sources(everybody) {
-		if s.Name == source {
-			return s
-		}
-	}
-	b.t.Fatalf("no source %q", source)
-	return scaler.SourceStatus{}
+	return b.server.Sources(everybody)[0]
 }
 
 func TestSourceWithoutAWatcherWakesWithinAQuarterOfASecond(t *testing.T) {
@@ -42,7 +36,7 @@ func TestSourceWithoutAWatcherWakesWithinAQuarterOfASecond(t *testing.T) {
 		if took := time.Since(enqueued); took > 300*time.Millisecond {
 			t.Errorf("the wake took %v, want a poll's interval at most", took)
 		}
-		if got := b.push("jobs"); got.PushMode != driver.ModeEdgePoll || !strings.Contains(got.PushReason, "cannot watch") {
+		if got := b.status(); got.PushMode != driver.ModeEdgePoll || !strings.Contains(got.PushReason, "cannot watch") {
 			t.Errorf("push = %q, %q, want edge poll and why", got.PushMode, got.PushReason)
 		}
 	})
@@ -85,11 +79,11 @@ func TestWatcherThatDiesLeavesPollingAndItsReason(t *testing.T) {
 				store := memory.New()
 				b := serve(t, nil, source(t, "jobs", dying{Store: store, after: time.Minute, err: c.err}))
 				h := b.listen(ref("queue", "mail"))
-				if got := b.push("jobs"); got.PushMode != driver.ModeDirect || got.PushReason != "" {
+				if got := b.status(); got.PushMode != driver.ModeDirect || got.PushReason != "" {
 					t.Errorf("push = %q, %q, want direct", got.PushMode, got.PushReason)
 				}
 				time.Sleep(2 * time.Minute)
-				if got := b.push("jobs"); got.PushMode != driver.ModeEdgePoll || !strings.Contains(got.PushReason, c.reason) {
+				if got := b.status(); got.PushMode != driver.ModeEdgePoll || !strings.Contains(got.PushReason, c.reason) {
 					t.Errorf("push = %q, %q, want edge poll and %q", got.PushMode, got.PushReason, c.reason)
 				}
 				store.Enqueue("mail", 1)

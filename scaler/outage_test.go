@@ -133,6 +133,28 @@ func TestHangingSourceFailsInTimeAndHurtsNoOther(t *testing.T) {
 	})
 }
 
+// Only the first call waits for a source that hangs: KEDA asks in turn, and would wait for each.
+func TestCallsAfterAFailureFailAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := serve(t, nil, source(t, "jobs", newSlow(forever)))
+		start := time.Now()
+		_, err := b.value(ref("queue", "mail"))
+		wantStatus(t, err, codes.Unavailable, "no answer in time")
+		if took := time.Since(start); took != 2*time.Second {
+			t.Errorf("the first call took %v, want its Timeout", took)
+		}
+		time.Sleep(time.Second)
+		start = time.Now()
+		for range 10 {
+			_, err := b.IsActive(t.Context(), ref("queue", "mail"))
+			wantStatus(t, err, codes.Unavailable, "no answer in time")
+		}
+		if took := time.Since(start); took != 0 {
+			t.Errorf("the calls after it took %v, want none to wait", took)
+		}
+	})
+}
+
 // Case 21: a paused object whose backend is gone is polled for months.
 func TestFailuresAreLoggedSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

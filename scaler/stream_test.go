@@ -177,6 +177,36 @@ func TestTwoStreamsOfOneTriggerAreBothTold(t *testing.T) {
 	})
 }
 
+func TestClosedStreamLeavesNothingBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := serve(t, nil, source(t, "jobs", memory.New()))
+		exact, pattern, kept := b.listen(ref("queue", "mail")), b.listen(ref("queue", "m*")), b.listen(ref("queue", "mail"))
+		if got := b.status(); got.Streams != 3 || got.Waiting != 3 {
+			t.Errorf("%d streams, %d waiting, want 3 of each", got.Streams, got.Waiting)
+		}
+		exact.close()
+		pattern.close()
+		time.Sleep(time.Second)
+		if got := b.status(); got.Streams != 1 || got.Waiting != 1 {
+			t.Errorf("after two were closed: %d streams, %d waiting, want 1 of each", got.Streams, got.Waiting)
+		}
+		everybody, err := b.server.Identify(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, trigger := range b.server.Triggers(everybody) {
+			want := 0
+			if trigger.Query.Queues == "mail" {
+				want = 1
+			}
+			if trigger.Streams != want {
+				t.Errorf("the trigger of %s has %d streams, want %d", trigger.Query.Queues, trigger.Streams, want)
+			}
+		}
+		kept.close()
+	})
+}
+
 func TestThresholdsHoldForStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()

@@ -144,7 +144,11 @@ func TestLimitedCallerSeesItsSourcesQueuesAndNamespacesOnly(t *testing.T) {
 		store.Enqueue("wages", 3)
 		b := serve(t, []scaler.Token{limited, entry}, source(t, "jobs", store), source(t, "payroll", memory.New()))
 		for _, metadata := range [][]string{
-			{"source", "jobs", "queue", "mail-a"}, {"source", "jobs", "queue", "wages"}, {"source", "jobs"}, {"source", "payroll"},
+			{"source", "jobs", "queue", "mail-a"},
+			{"source", "jobs", "queue", "wages"},
+			{"source", "jobs"},
+			{"source", "payroll"},
+			{"source", "payroll", "queue", "mail-a"},
 		} {
 			if _, err := b.keda.IsActive(t.Context(), ref(append(metadata, "token", keda)...)); err != nil {
 				t.Fatal(err)
