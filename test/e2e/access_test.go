@@ -54,12 +54,13 @@ func TestTokenTravelsInTriggerMetadata(t *testing.T) {
 	env := map[string]string{"LEADSMAN_TOKEN": good.Token, "OTHER": narrow.Token, "EMPTY": ""}
 
 	for name, tr := range map[string]trigger{
-		"token":                          {metadata: metadata{"token": good.Token}},
-		"tokenFromEnv":                   {metadata: metadata{"tokenFromEnv": "LEADSMAN_TOKEN"}, env: env},
-		"token before tokenFromEnv":      {metadata: metadata{"token": good.Token, "tokenFromEnv": "OTHER"}, env: env},
-		"token without its tokenFromEnv": {metadata: metadata{"token": good.Token, "tokenFromEnv": "EMPTY"}, env: env},
+		"token":                              {metadata: metadata{"token": good.Token}},
+		"tokenFromEnv":                       {metadata: metadata{"tokenFromEnv": "LEADSMAN_TOKEN"}, env: env},
+		"token before tokenFromEnv":          {metadata: metadata{"token": good.Token, "tokenFromEnv": "OTHER"}, env: env},
+		"token beside an empty tokenFromEnv": {metadata: metadata{"token": good.Token, "tokenFromEnv": "EMPTY"}, env: env},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			tr.metadata["queue"] = "mail"
 			p := externalPush(t, s, tr)
 			p.woken(promptly)
@@ -68,6 +69,13 @@ func TestTokenTravelsInTriggerMetadata(t *testing.T) {
 	}
 
 	forged := good.Token[:len(good.Token)-1] + map[bool]string{true: "B", false: "A"}[strings.HasSuffix(good.Token, "A")]
+	t.Cleanup(func() { // after all of them
+		for _, secret := range []string{good.Token, narrow.Token, forged} {
+			if lines := s.log.find(secret); len(lines) > 0 {
+				t.Errorf("the log shows a token: %q", lines)
+			}
+		}
+	})
 	for name, tr := range map[string]trigger{
 		"no token":            {metadata: metadata{}},
 		"wrong":               {metadata: metadata{"token": newToken(t, "keda").Token}},
@@ -78,6 +86,7 @@ func TestTokenTravelsInTriggerMetadata(t *testing.T) {
 		"wrong before good":   {metadata: metadata{"token": forged, "tokenFromEnv": "LEADSMAN_TOKEN"}, env: env},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			tr.metadata["queue"] = "mail"
 			p := externalPush(t, s, tr)
 			if !p.refused() {
@@ -91,18 +100,13 @@ func TestTokenTravelsInTriggerMetadata(t *testing.T) {
 	}
 
 	t.Run("for other queues", func(t *testing.T) {
+		t.Parallel()
 		p := externalPush(t, s, trigger{metadata: metadata{"queue": "mail", "token": narrow.Token}})
 		if _, _, err := p.GetMetricsAndActivity(p.context(), "s0-"); status.Code(err) != codes.PermissionDenied {
 			t.Errorf("got %v, want PermissionDenied", err)
 		}
 		p.ends(codes.PermissionDenied)
 	})
-
-	for _, secret := range []string{good.Token, narrow.Token, forged} {
-		if lines := s.log.find(secret); len(lines) > 0 {
-			t.Errorf("the log shows a token: %q", lines)
-		}
-	}
 }
 
 // sum is the token's hash in the configuration file: who reads it there cannot use it.

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"maps"
 	"regexp"
 	"strings"
 	"testing"
@@ -27,9 +28,7 @@ type trigger struct {
 // config is the trigger as KEDA's operator hands it to a scaler.
 func (tr *trigger) config(t *testing.T, s *server) *scalersconfig.ScalerConfig {
 	all := map[string]string{"scalerAddress": s.addr}
-	for key, value := range tr.metadata {
-		all[key] = value
-	}
+	maps.Copy(all, tr.metadata)
 	return &scalersconfig.ScalerConfig{
 		ScalableObjectName:      objectName(t, tr.object),
 		ScalableObjectNamespace: "team-mail",
@@ -50,8 +49,9 @@ var notInNames = regexp.MustCompile(`[^A-Za-z0-9]+`)
 
 // A scaler is KEDA's client of a trigger of type external.
 type scaler struct {
-	t *testing.T
 	scalers.Scaler
+
+	t      *testing.T
 	object string
 }
 
@@ -76,7 +76,7 @@ func newScaler(t *testing.T, made scalers.Scaler, config *scalersconfig.ScalerCo
 }
 
 // kedaName is what a metric's name has to look like so that KEDA and the HPA take it as it is.
-var kedaName = regexp.MustCompile(`^s[0-9]+-[a-z0-9]([a-z0-9-]*[a-z0-9])?$`)
+var kedaName = regexp.MustCompile(`^s\d+-[a-z0-9]([a-z0-9-]*[a-z0-9])?$`)
 
 // spec returns the trigger's one metric.
 func (s *scaler) spec() autoscaling.MetricSpec {
@@ -142,6 +142,7 @@ func (s *scaler) context() context.Context {
 // A pushScaler is KEDA's client of a trigger of type external-push, at work.
 type pushScaler struct {
 	scaler
+
 	wakes chan time.Time // when each true came
 	specs <-chan []autoscaling.MetricSpec
 }

@@ -26,12 +26,13 @@ const (
 
 // A server is `leadsman serve`. It keeps its folder and its address over restarts.
 type server struct {
+	*process
+
 	t      *testing.T
 	dir    string // working folder; holds the configuration and the embedded queue
 	addr   string
 	config string                           // the configuration file; "" for none
 	creds  credentials.TransportCredentials // how the test asks for its health
-	*process
 }
 
 // serve starts a server on a configuration file, or on none if config is "". It is stopped when the test ends, and

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"crypto/tls"
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -61,6 +62,7 @@ func TestTLSAndClientCertificates(t *testing.T) {
 		"token and unknown name":  {metadata: byToken, auth: auth(servers, somebody)},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			p := externalPush(t, s, tr)
 			p.woken(promptly)
 			p.wants(3)
@@ -69,6 +71,7 @@ func TestTLSAndClientCertificates(t *testing.T) {
 
 	for name, c := range map[string]struct {
 		trigger
+
 		want codes.Code
 	}{
 		"plaintext":                          {trigger{metadata: byToken}, codes.Unavailable},
@@ -80,6 +83,7 @@ func TestTLSAndClientCertificates(t *testing.T) {
 		"client certificate of strangers": {trigger{metadata: byCertificate, auth: auth(servers, stranger)}, codes.Unauthenticated},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			p := externalPush(t, s, c.trigger)
 			if _, _, err := p.GetMetricsAndActivity(p.context(), "s0-"); status.Code(err) != c.want {
 				t.Errorf("got %v, want %v", err, c.want)
@@ -119,11 +123,7 @@ func auth(servers *authority, client pair) map[string]string {
 
 // with is metadata with more.
 func with(base, more metadata) metadata {
-	all := metadata{}
-	for _, m := range []metadata{base, more} {
-		for key, value := range m {
-			all[key] = value
-		}
-	}
+	all := maps.Clone(base)
+	maps.Copy(all, more)
 	return all
 }

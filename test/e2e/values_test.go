@@ -29,6 +29,7 @@ func TestMetricSpecHasTheTriggersTarget(t *testing.T) {
 	s := serve(t, newApp(t).source())
 	for given, want := range map[string]string{"": "10", "7": "7", "0.5": "500m", "2.25": "2250m", "1e3": "1000"} {
 		t.Run("target "+given, func(t *testing.T) {
+			t.Parallel()
 			m := metadata{"queue": "mail", "metric": "ready"}
 			if given != "" {
 				m["target"] = given
