@@ -135,10 +135,13 @@ func (s *Server) add(opts *Source) error {
 	if s.sources[name] != nil {
 		return fmt.Errorf("scaler: two sources are named %q", name)
 	}
-	src := newSource(opts.Source, opts.sampling(), s.hub, s.log)
+	sampling := opts.sampling()
+	src := newSource(opts.Source, sampling, s.hub, s.log)
 	s.sources[name] = src
 	s.order = append(s.order, src)
-	s.asked = append(s.asked, query.Source{Name: name, NoLookahead: opts.Traits().NoLookahead})
+	s.asked = append(s.asked, query.Source{
+		Name: name, NoLookahead: opts.Traits().NoLookahead, CountLimit: sampling.CountLimit,
+	})
 	return nil
 }
 

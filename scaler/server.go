@@ -49,7 +49,7 @@ func (s *Server) ask(id auth.Identity, namespace string, metadata map[string]str
 	}
 	q, err := query.Parse(metadata, s.visible(id))
 	if err != nil {
-		return query.Query{}, err //nolint:wrapcheck // it names the key already
+		return query.Query{}, err // it names the key already
 	}
 	if pattern, ok := beyond(id, &q); ok {
 		return query.Query{}, id.Denied("queue", pattern)

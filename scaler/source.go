@@ -110,7 +110,7 @@ func (s *source) watch(ctx context.Context) {
 func (s *source) get(ctx context.Context, q *query.Query) (sample.View, error) {
 	view, err := s.samples.Get(ctx, wants(q))
 	s.note(ctx, err, view.Err)
-	return view, err //nolint:wrapcheck // it names the source already
+	return view, err // it names the source already
 }
 
 // probe answers a stream that waits: a read at since or later.
@@ -118,7 +118,7 @@ func (s *source) probe(ctx context.Context, q *query.Query, since time.Time) (sa
 	limit := int64(q.Activation) + 1
 	view, err := s.samples.Probe(ctx, wants(q), limit, since)
 	s.note(ctx, err, nil)
-	return view, err //nolint:wrapcheck // it names the source already
+	return view, err // it names the source already
 }
 
 // A failure is logged this long after the last one that was, at the earliest.

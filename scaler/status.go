@@ -26,7 +26,7 @@ type Query = query.Query
 
 // Identify finds out who makes the call of ctx; the error has its gRPC status.
 func (s *Server) Identify(ctx context.Context) (Identity, error) {
-	return s.access.Identify(ctx, nil) //nolint:wrapcheck // the error is ready for the client
+	return s.access.Identify(ctx, nil) // the error is ready for the client
 }
 
 // Status turns any error of this package into the gRPC status that a client gets.
@@ -84,7 +84,7 @@ func (s *Server) Queues(ctx context.Context, id Identity, source, queue string) 
 	view, err := src.samples.Get(ctx, []driver.Want{want})
 	src.note(ctx, err, view.Err)
 	if err != nil {
-		return QueueView{}, err //nolint:wrapcheck // it names the source already
+		return QueueView{}, err // it names the source already
 	}
 	seen := slices.DeleteFunc(slices.Clone(view.Queues), func(q driver.Queue) bool { return !id.Queue(q.Name) })
 	return QueueView{Source: src.Name(), Queues: seen, At: view.At, Stale: view.Err}, nil
@@ -129,7 +129,7 @@ func (s *Server) peek(ctx context.Context, src *source, want driver.Want, since 
 	view, err := src.samples.Probe(ctx, []driver.Want{want}, math.MaxInt64, since)
 	src.note(ctx, err, nil)
 	if err != nil {
-		return QueueView{Source: src.Name()}, err //nolint:wrapcheck // it names the source already
+		return QueueView{Source: src.Name()}, err // it names the source already
 	}
 	return QueueView{Source: src.Name(), Queues: view.Queues, At: view.At}, nil
 }
@@ -142,7 +142,7 @@ func (s *Server) find(id Identity, name, queue string) (*source, driver.Want, er
 	}
 	q, err := query.Parse(metadata, s.visible(id)) // so that source is treated as in a trigger
 	if err != nil {
-		return nil, driver.Want{}, err //nolint:wrapcheck // it names the key already
+		return nil, driver.Want{}, err // it names the key already
 	}
 	if queue != "" && !id.Queue(queue) {
 		return nil, driver.Want{}, id.Denied("queue", queue)

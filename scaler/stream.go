@@ -36,7 +36,7 @@ func (s service) StreamMetricSpec(ref *pb.ScaledObjectRef, stream grpc.ServerStr
 		return s.status(err)
 	}
 	if err := stream.Send(encodeSpec(&a.query)); err != nil {
-		return err //nolint:wrapcheck // grpc's own status
+		return err // grpc's own status
 	}
 	return s.status(s.hold(ctx, ref, s.permit(changed, &a)))
 }
@@ -122,7 +122,7 @@ func (w *waker) check(ctx context.Context, since, signalled time.Time) error {
 		return nil
 	}
 	if err := w.stream.Send(&pb.IsActiveResponse{Result: true}); err != nil {
-		return err //nolint:wrapcheck // grpc's own status
+		return err // grpc's own status
 	}
 	var took time.Duration
 	if !signalled.IsZero() {

@@ -127,11 +127,11 @@ func (s *service) mayWatch(ctx context.Context, source, queue string) error {
 	id, err := s.scaler.Identify(ctx)
 	switch {
 	case err != nil:
-		return err //nolint:wrapcheck // Status takes it as it is
+		return err // Status takes it as it is
 	case !id.Source(source):
-		return id.Denied("source", source) //nolint:wrapcheck // likewise
+		return id.Denied("source", source) // likewise
 	case !id.Queue(queue):
-		return id.Denied("queue", queue) //nolint:wrapcheck // likewise
+		return id.Denied("queue", queue) // likewise
 	default:
 		return nil
 	}

@@ -2,6 +2,7 @@ package query
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -29,6 +30,10 @@ func Parse(metadata map[string]string, sources []Source) (Query, error) {
 		Lookahead:          p.lookahead(source),
 		Max:                most,
 		Name:               p.name(),
+	}
+	if limit := source.CountLimit; limit > 0 && q.Activation >= float64(limit) {
+		p.reject(keyActivation, "must be less than the source's countLimit, "+strconv.FormatInt(limit, 10)+
+			", at which counting stops; raise that on the server, or lower the activation")
 	}
 	if err := p.err(); err != nil {
 		return Query{}, err

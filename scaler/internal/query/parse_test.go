@@ -228,3 +228,18 @@ func TestDescribeSaysWhatIsAsked(t *testing.T) {
 		}
 	}
 }
+
+func TestParseRefusesAnActivationThatCountingNeverReaches(t *testing.T) {
+	t.Parallel()
+	limited := []Source{{Name: "mail", CountLimit: 100}}
+	if _, err := Parse(map[string]string{"activation": "99"}, limited); err != nil {
+		t.Errorf("activation 99 below a countLimit of 100: %v", err)
+	}
+	_, err := Parse(map[string]string{"activation": "100"}, limited)
+	if err == nil || !strings.Contains(err.Error(), "countLimit, 100") {
+		t.Errorf("activation 100 with a countLimit of 100: %v, want an error that names the limit", err)
+	}
+	if _, err := Parse(map[string]string{"activation": "1e9"}, []Source{{Name: "mail"}}); err != nil {
+		t.Errorf("activation 1e9 with exact counts: %v", err)
+	}
+}

@@ -41,6 +41,8 @@ type Source struct {
 	Name string
 	// NoLookahead is set when the source cannot count jobs that are due soon.
 	NoLookahead bool
+	// CountLimit is where the source's counts stop; 0 is nowhere. An activation beyond it could not be told.
+	CountLimit int64
 }
 
 // A Query is what one trigger asks. It is comparable, and equal to the Query of any other metadata of the same

@@ -143,7 +143,7 @@ func (l *lane) take() *flight {
 		l.running = false
 		return nil
 	}
-	if l.widen != nil {
+	if l.widen != nil && !l.current.urgent { // a new queue must not cost a read of all the others
 		l.widen(l.current.wants)
 	}
 	l.current.started = time.Now()

@@ -470,3 +470,20 @@ func TestProbeIsNotAnsweredFromACountThatStoppedEarlier(t *testing.T) {
 		streams.Wait()
 	})
 }
+
+// A restart with ten thousand objects: each queue is news, and must not have all the others read again.
+func TestNewQueueIsReadAloneOrWithOtherNewOnes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := &slow{takes: time.Millisecond}
+		s := newSampler(t, r, nil)
+		for i := range 50 {
+			ready(t, s, fmt.Sprintf("q%d", i))
+		}
+		for _, req := range r.requests {
+			if len(req.Wants) != 1 {
+				t.Fatalf("a read of %d queues for one that is new", len(req.Wants))
+			}
+		}
+	})
+}
