@@ -29,6 +29,13 @@ type Preset struct {
 //	@running_max_age  float8, seconds after which a running job counts as an orphan
 type SQL struct {
 	Query string
+	// Version is a query for libraries whose tables differ by version: it returns one row with one integer, the
+	// schema's version, or no row or NULL where the library is not installed. "" where Query fits all versions. It
+	// takes no parameters and is read once per connection.
+	Version string
+	// Layouts are what stands for Query where there is a Version: the one that holds it. A version that none
+	// holds is an error of Kind Schema that names it and those known.
+	Layouts []Layout
 	// Static says that Query takes no parameters and returns every queue there is: the engine picks the
 	// wanted ones. Such a preset has no lookahead.
 	Static bool
@@ -40,6 +47,12 @@ type SQL struct {
 	Listen *Listen
 	// Notes are shown as the source's conditions.
 	Notes []string
+}
+
+// A Layout is the query for the versions of a library's schema from From to To, both included.
+type Layout struct {
+	From, To int64
+	Query    string
 }
 
 // Listen is a NOTIFY channel and how its payload names the queue.
