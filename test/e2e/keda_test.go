@@ -30,7 +30,7 @@ func (tr *trigger) config(t *testing.T, s *server) *scalersconfig.ScalerConfig {
 	all := map[string]string{"scalerAddress": s.addr}
 	maps.Copy(all, tr.metadata)
 	return &scalersconfig.ScalerConfig{
-		ScalableObjectName:      objectName(t, tr.object),
+		ScalableObjectName:      objectName(t, s, tr.object),
 		ScalableObjectNamespace: "team-mail",
 		ScalableObjectType:      "ScaledObject",
 		TriggerIndex:            tr.index,
@@ -40,9 +40,11 @@ func (tr *trigger) config(t *testing.T, s *server) *scalersconfig.ScalerConfig {
 	}
 }
 
-// objectName is a ScaledObject's name that no other test has.
-func objectName(t *testing.T, suffix string) string {
-	return strings.Trim(strings.ToLower(notInNames.ReplaceAllString(t.Name()+"-"+suffix, "-")), "-")
+// objectName is a ScaledObject's name that no other test has, nor the same one when it runs again: the log is
+// searched by it.
+func objectName(t *testing.T, s *server, suffix string) string {
+	_, port, _ := strings.Cut(s.addr, ":")
+	return strings.ToLower(strings.TrimSuffix(notInNames.ReplaceAllString(t.Name()+"-"+port+"-"+suffix, "-"), "-"))
 }
 
 var notInNames = regexp.MustCompile(`[^A-Za-z0-9]+`)
