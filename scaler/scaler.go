@@ -54,6 +54,7 @@ type Source struct {
 	StaleAfter time.Duration // how old it may be while the source cannot be read; 30 s
 	Timeout    time.Duration // of one read; 2 s
 	CountLimit *int64        // bounds each count; 0 is exact; 100,000
+	Resync     time.Duration // how often open streams look without a signal; 10 s
 }
 
 func (s *Source) sampling() sample.Options {
@@ -135,12 +136,11 @@ func (s *Server) add(opts *Source) error {
 	if s.sources[name] != nil {
 		return fmt.Errorf("scaler: two sources are named %q", name)
 	}
-	sampling := opts.sampling()
-	src := newSource(opts.Source, sampling, s.hub, s.log)
+	src := newSource(opts, s.hub, s.log)
 	s.sources[name] = src
 	s.order = append(s.order, src)
 	s.asked = append(s.asked, query.Source{
-		Name: name, NoLookahead: opts.Traits().NoLookahead, CountLimit: sampling.CountLimit,
+		Name: name, NoLookahead: opts.Traits().NoLookahead, CountLimit: opts.sampling().CountLimit,
 	})
 	return nil
 }

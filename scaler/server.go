@@ -112,6 +112,9 @@ func (s service) IsActive(ctx context.Context, ref *pb.ScaledObjectRef) (*pb.IsA
 		return nil, s.status(err)
 	}
 	active := a.trigger.sawActivity(now, d.active)
+	if !d.active {
+		a.trigger.nudge()
+	}
 	a.trigger.answered(now, func(t *trigger) { t.active, t.activeAt = active, now })
 	return &pb.IsActiveResponse{Result: active}, nil
 }

@@ -16,7 +16,7 @@ import (
 
 // How often a source's streams look without any signal.
 const (
-	resyncEvery   = 10 * time.Second       // always: heals what signals lost
+	defaultResync = 10 * time.Second       // always: heals what signals lost
 	edgePollEvery = 250 * time.Millisecond // while nothing tells of changes, for streams that wait
 )
 
@@ -25,6 +25,7 @@ type source struct {
 	*storage.Source
 
 	samples *sample.Sampler
+	resync  time.Duration
 	hub     *wake.Hub
 	log     *slog.Logger
 
@@ -37,9 +38,10 @@ type source struct {
 	loud   time.Time // when a failure was last logged
 }
 
-func newSource(src *storage.Source, opts sample.Options, hub *wake.Hub, log *slog.Logger) *source {
-	s := &source{Source: src, hub: hub, log: log.With("source", src.Name())}
-	s.samples = sample.New(src, opts, s.Signal)
+func newSource(opts *Source, hub *wake.Hub, log *slog.Logger) *source {
+	s := &source{Source: opts.Source, resync: defaultResync, hub: hub, log: log.With("source", opts.Name())}
+	setIf(&s.resync, opts.Resync)
+	s.samples = sample.New(opts.Source, opts.sampling(), s.Signal)
 	s.mode, s.reason, s.since = driver.ModeEdgePoll, "starting", time.Now()
 	return s
 }
@@ -85,7 +87,7 @@ func (s *source) watch(ctx context.Context) {
 			s.Push(driver.ModeEdgePoll, "the watcher has ended and gave no reason")
 		}
 	})
-	resync := time.NewTicker(resyncEvery)
+	resync := time.NewTicker(s.resync)
 	defer resync.Stop()
 	poll := time.NewTicker(edgePollEvery)
 	defer poll.Stop()

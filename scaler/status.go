@@ -190,6 +190,6 @@ func (t *trigger) status() TriggerStatus {
 		Namespace: t.key.namespace, Object: t.key.name, Query: t.key.query,
 		Value: t.value, ValueAt: t.valueAt, Active: t.active, ActiveAt: t.activeAt,
 		AskedAt: t.asked, Err: t.err,
-		Streams: t.streams, Wakes: t.wakes, WokenAt: t.wokenAt, WakeTook: t.wakeTook,
+		Streams: len(t.streams), Wakes: t.wakes, WokenAt: t.wokenAt, WakeTook: t.wakeTook,
 	}
 }

@@ -18,11 +18,11 @@ func (s service) StreamIsActive(ref *pb.ScaledObjectRef, stream grpc.ServerStrea
 	if err != nil {
 		return s.status(err)
 	}
-	a.trigger.count(func(t *trigger) { t.streams++ })
-	defer a.trigger.count(func(t *trigger) { t.streams-- })
 	names, _ := a.query.Names()
 	sub := s.hub.Subscribe(a.query.Source, names, a.query.Match) // before the first look, so that nothing falls between
 	defer sub.Close()
+	a.trigger.opened(sub)
+	defer a.trigger.closed(sub)
 	w := waker{Server: s.Server, asker: a, sub: sub, stream: stream}
 	return s.status(w.run(ctx, ref, s.permit(changed, &a)))
 }

@@ -54,6 +54,24 @@ func TestStreamSendsTrueOnEachEnqueueAfterIdling(t *testing.T) {
 	})
 }
 
+// A poll has told KEDA that there is nothing to do, and with a short cooldown it scales to zero at once: the stream,
+// which hears of signals once a second while it believes in work, must not sleep through the next job.
+func TestStreamWaitsAgainAsSoonAsAPollHasSaidInactive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New()
+		store.Set("mail", memory.State{Running: 1})
+		b := serve(t, nil, source(t, "jobs", store))
+		h := b.listen(ref("queue", "mail"))
+		time.Sleep(5 * time.Second)
+		store.Finish("mail", 1)
+		b.wantActive(ref("queue", "mail"), false)
+		time.Sleep(100 * time.Millisecond)
+		store.Enqueue("mail", 1)
+		time.Sleep(1500 * time.Millisecond)
+		h.wantTrues(t, 0, 5100*time.Millisecond)
+	})
+}
+
 // KEDA asks for the value right after a wake. A fresh zero from before it, or the little that the stream counted to
 // know enough, would send the worker away again.
 func TestValueAskedForAfterAWakeAgreesWithIt(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/leadsman/leadsman/scaler/internal/query"
+	"github.com/leadsman/leadsman/scaler/internal/wake"
 )
 
 const (
@@ -33,10 +34,10 @@ type trigger struct {
 	valueAt  time.Time
 	active   bool // last answered by IsActive
 	activeAt time.Time
-	busyAt   time.Time // when activity was last seen by anybody
-	err      error     // the last call's error; nil after a good one
-	streams  int       // open StreamIsActive streams
-	wokenAt  time.Time // last true sent
+	busyAt   time.Time   // when activity was last seen by anybody
+	err      error       // the last call's error; nil after a good one
+	streams  []*wake.Sub // of open StreamIsActive streams
+	wokenAt  time.Time   // last true sent
 	wakes    int64
 	wakeTook time.Duration // from the signal to the true of the last signalled wake; 0 before the first
 }
@@ -67,11 +68,27 @@ func (t *trigger) answered(now time.Time, note func(*trigger)) {
 	note(t)
 }
 
-// count changes how many streams are open.
-func (t *trigger) count(change func(*trigger)) {
+// opened and closed keep the streams.
+func (t *trigger) opened(sub *wake.Sub) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	change(t)
+	t.streams = append(t.streams, sub)
+}
+
+func (t *trigger) closed(sub *wake.Sub) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.streams = slices.DeleteFunc(t.streams, func(s *wake.Sub) bool { return s == sub })
+}
+
+// nudge has the streams look at once that believe that there is work: KEDA is being told otherwise, and may scale to
+// zero at once.
+func (t *trigger) nudge() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, sub := range t.streams {
+		sub.Nudge()
+	}
 }
 
 func (t *trigger) failed(now time.Time, err error) {
@@ -135,7 +152,7 @@ func (ts *triggers) sweepLocked(now time.Time) bool {
 func (t *trigger) forgettable(now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.streams == 0 && now.Sub(t.asked) > triggerExpel
+	return len(t.streams) == 0 && now.Sub(t.asked) > triggerExpel
 }
 
 // list returns all triggers, ordered by namespace, name and metric.

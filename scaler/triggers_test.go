@@ -14,7 +14,7 @@ func TestTriggersAreBoundedAndOldOnesMakeRoom(t *testing.T) {
 		var ts triggers
 		key := func(i int) triggerKey { return triggerKey{namespace: "team", name: fmt.Sprintf("worker-%06d", i)} }
 		streaming := ts.get(key(0), time.Now())
-		streaming.count(func(t *trigger) { t.streams++ })
+		streaming.opened(nil)
 		for i := range maxTriggers {
 			ts.get(key(i), time.Now())
 		}

@@ -51,6 +51,7 @@ type SamplingConfig struct {
 	StaleAfter time.Duration // while the source cannot be read, the last answer serves this long
 	CountLimit int64         // bound of each count; 0 counts exactly, however long it takes
 	Timeout    time.Duration // of one read
+	Resync     time.Duration // open streams look this often without a signal
 }
 
 // Inputs is where the configuration comes from.
@@ -79,6 +80,7 @@ const (
 
 var defaultSampling = SamplingConfig{
 	MaxAge: time.Second, StaleAfter: 30 * time.Second, CountLimit: 100_000, Timeout: 2 * time.Second,
+	Resync: 10 * time.Second,
 }
 
 // Load reads the configuration: flags before environment (LEADSMAN_…) before the YAML file before defaults. The
@@ -172,6 +174,7 @@ func (f fileSampling) over(base SamplingConfig, key string, found *faults) Sampl
 		{"maxAge", f.MaxAge, &base.MaxAge},
 		{"staleAfter", f.StaleAfter, &base.StaleAfter},
 		{"timeout", f.Timeout, &base.Timeout},
+		{"resync", f.Resync, &base.Resync},
 	} {
 		if field.from != nil {
 			*field.to = positive(*field.from, key+"."+field.name, found)

@@ -41,6 +41,7 @@ type fileSampling struct {
 	StaleAfter *duration `yaml:"staleAfter"`
 	CountLimit *int64    `yaml:"countLimit"`
 	Timeout    *duration `yaml:"timeout"`
+	Resync     *duration `yaml:"resync"`
 }
 
 type fileSource struct {

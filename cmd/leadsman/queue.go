@@ -76,7 +76,7 @@ func openQueue(ctx context.Context, o queueOptions) (queue, error) { //nolint:ir
 		db.SetMaxOpenConns(1) // SQLite has one writer
 		return newQueue(ctx, riversqlite.New(db), o, db.Close)
 	default:
-		return nil, errors.New("--url: write a URL that begins with postgres: or sqlite:, such as "+embeddedURL)
+		return nil, errors.New("--url: write a URL that begins with postgres: or sqlite:, such as " + embeddedURL)
 	}
 }
 

@@ -78,4 +78,3 @@ func (r *reloader) reloadAccess() {
 	r.log.Info("access rules are reloaded; other keys take effect at a restart", "file", r.file,
 		"tokens", len(cfg.Access.Tokens), "clients", len(cfg.Access.Clients))
 }
-

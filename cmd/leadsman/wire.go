@@ -57,7 +57,7 @@ func openSource(c *SourceConfig, log *slog.Logger) (scaler.Source, error) {
 	return scaler.Source{
 		Source: src,
 		MaxAge: c.Sampling.MaxAge, StaleAfter: c.Sampling.StaleAfter, Timeout: c.Sampling.Timeout,
-		CountLimit: &c.Sampling.CountLimit,
+		Resync: c.Sampling.Resync, CountLimit: &c.Sampling.CountLimit,
 	}, nil
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/leadsman/leadsman/storage/driver"
 )
 
-// restFactor is how many times a read's duration a lane rests after it: a tenth of a connection at most.
+// restFactor is how many times its time for reading a lane rests: a tenth of a connection at most.
 const restFactor = 9
 
 // A failed read is tried again after minRetry, twice that, and so on up to maxRetry.
@@ -22,18 +22,22 @@ const (
 // ErrClosed is returned once the Sampler has been closed.
 var ErrClosed = errors.New("the server is shutting down")
 
-// A lane does reads one at a time. Callers that come while one is under way share the next. After each read it
-// rests in proportion to how long the read took, and after failures it backs off.
+// A lane does reads one at a time. Callers that come while one is under way share the next. It rests in proportion
+// to the time that it has spent reading, and after failures it backs off. What it has rested more than it had to, up
+// to credit, it may spend on reads without rest: so one slow read does not delay the signal that comes after it.
 type lane struct {
 	read    func(*flight) error
 	widen   func(wants map[driver.Want]struct{}) // adds what is read along; nil adds nothing
-	maxRest time.Duration
+	maxRest time.Duration                        // how long it rests at most
+	credit  time.Duration                        // how much time for reading it may save up
 
 	mu       sync.Mutex
-	running  bool    // a goroutine is in loop
-	current  *flight // being read
-	next     *flight // collecting wants
-	rest     time.Time
+	running  bool          // a goroutine is in loop
+	current  *flight       // being read
+	next     *flight       // collecting wants
+	rest     time.Time     // no read starts before, but for urgent callers
+	saved    time.Duration // time for reading saved up; below zero it is owed
+	landed   time.Time     // end of the last read
 	hurry    chan struct{} // size 1: an urgent caller ends the rest
 	lastErr  error         // of the last read
 	failures int           // in a row
@@ -155,7 +159,7 @@ func (l *lane) land(f *flight, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
-	rest := min(restFactor*now.Sub(f.started), l.maxRest)
+	rest := l.spend(f.started, now)
 	if err != nil {
 		rest = max(rest, min(minRetry<<min(l.failures, 10), maxRetry))
 		l.failures++
@@ -166,6 +170,18 @@ func (l *lane) land(f *flight, err error) {
 	l.current = nil
 	f.err = err
 	close(f.done)
+}
+
+// spend accounts for a read from started to now, and returns the rest that is owed for it.
+func (l *lane) spend(started, now time.Time) time.Duration {
+	earned := l.credit
+	if !l.landed.IsZero() {
+		earned = started.Sub(l.landed) / restFactor
+	}
+	l.saved = min(l.saved+earned, l.credit) - now.Sub(started)
+	l.saved = max(l.saved, -l.maxRest/restFactor)
+	l.landed = now
+	return max(0, -l.saved*restFactor)
 }
 
 // close refuses later callers and ends a rest, so that those who wait get their answer.

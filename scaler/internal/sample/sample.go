@@ -86,7 +86,7 @@ func New(source *storage.Source, opts Options, onDue func(queue string)) *Sample
 	s := &Sampler{source: source, opts: opts, onDue: onDue, ctx: ctx, cancel: cancel}
 	s.cache = cache{opts: opts, entries: map[driver.Want]*entry{}, onDue: onDue}
 	s.pull = lane{read: s.read, widen: s.cache.addWanted, maxRest: 10 * time.Second}
-	s.wake = lane{read: s.read, maxRest: time.Second}
+	s.wake = lane{read: s.read, maxRest: time.Second, credit: 500 * time.Millisecond}
 	return s
 }
 

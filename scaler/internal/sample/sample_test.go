@@ -487,3 +487,31 @@ func TestNewQueueIsReadAloneOrWithOtherNewOnes(t *testing.T) {
 		}
 	})
 }
+
+// The first read of a source connects, and any read may hit a slow moment: that must not delay the signal after it.
+func TestSlowReadDoesNotDelayTheNextProbe(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := &slow{takes: 100 * time.Millisecond}
+		s := newSampler(t, r, nil)
+		probe := func() time.Duration {
+			start := time.Now()
+			if _, err := s.Probe(t.Context(), want("mail"), 1, start); err != nil {
+				t.Fatal(err)
+			}
+			return time.Since(start)
+		}
+		for range 3 {
+			if took := probe(); took != r.takes {
+				t.Errorf("a probe took %v, want its own read's %v", took, r.takes)
+			}
+		}
+		start := time.Now()
+		for range 100 {
+			probe()
+		}
+		if busy, all := 100*r.takes, time.Since(start); busy > all/10+time.Second {
+			t.Errorf("probes without end read for %v of %v, want a tenth", busy, all)
+		}
+	})
+}

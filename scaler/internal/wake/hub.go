@@ -131,6 +131,14 @@ func (s *Sub) Arm(on bool) {
 	}
 }
 
+// Nudge rings at once unless the Sub is armed: somebody has found out that there may be something to wait for.
+func (s *Sub) Nudge() {
+	if !s.armed.Load() {
+		now := s.source.now()
+		s.ring(now, now)
+	}
+}
+
 // Close ends the subscription. It is called once.
 func (s *Sub) Close() {
 	s.Arm(false)
