@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	pb "github.com/kedacore/keda/v2/pkg/scalers/externalscaler"
+	"golang.org/x/sync/errgroup"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+)
+
+// A client asks a server as KEDA does: one connection for everything.
+type client struct {
+	pb.ExternalScalerClient
+
+	addr string
+}
+
+// dial connects to a server until the bed is cleaned.
+func (b *bed) dial(p *process) client {
+	conn, err := grpc.NewClient(p.addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	b.must(err)
+	b.Cleanup(func() { _ = conn.Close() }) // the figure has been taken
+	return client{pb.NewExternalScalerClient(conn), p.addr}
+}
+
+// object is one ScaledObject's trigger as KEDA sends it.
+func (c client) object(i int, queue string) *pb.ScaledObjectRef {
+	return &pb.ScaledObjectRef{
+		Name: fmt.Sprintf("worker-%05d", i), Namespace: "default",
+		ScalerMetadata: map[string]string{"scalerAddress": c.addr, "queue": queue, "target": "10"},
+	}
+}
+
+// objects are n ScaledObjects, with the i-th's queue.
+func (c client) objects(n int, queue func(i int) string) []*pb.ScaledObjectRef {
+	refs := make([]*pb.ScaledObjectRef, n)
+	for i := range refs {
+		refs[i] = c.object(i, queue(i))
+	}
+	return refs
+}
+
+// over spreads objects over a number of queues, those of fillQueues.
+func over(queues int) func(i int) string {
+	return func(i int) string { return fmt.Sprintf("mail-%05d", i%queues) }
+}
+
+// A trigger is a ScaledObject with the metric that KEDA has discovered for it.
+type trigger struct {
+	ref *pb.ScaledObjectRef
+	get *pb.GetMetricsRequest
+}
+
+// discover asks for the metrics of ScaledObjects.
+func (c client) discover(ctx context.Context, refs []*pb.ScaledObjectRef) ([]trigger, error) {
+	triggers := make([]trigger, len(refs))
+	for i, ref := range refs {
+		spec, err := c.GetMetricSpec(ctx, ref)
+		if err != nil {
+			return nil, err
+		}
+		name := spec.GetMetricSpecs()[0].GetMetricName()
+		triggers[i] = trigger{ref, &pb.GetMetricsRequest{ScaledObjectRef: ref, MetricName: name}}
+	}
+	return triggers, nil
+}
+
+// poll asks once, as KEDA does at each pollingInterval.
+func (c client) poll(ctx context.Context, t trigger) error {
+	if _, err := c.GetMetrics(ctx, t.get); err != nil {
+		return err
+	}
+	_, err := c.IsActive(ctx, t.ref)
+	return err
+}
+
+// pollAll polls each trigger once, so many at a time.
+func (c client) pollAll(ctx context.Context, triggers []trigger, atOnce int) error {
+	var group errgroup.Group // goes on after an error
+	group.SetLimit(atOnce)
+	for _, t := range triggers {
+		group.Go(func() error { return c.poll(ctx, t) })
+	}
+	return group.Wait()
+}
+
+// pollSteadily polls the triggers in turn, at an even rate per second, for a while, and returns how many of the polls
+// failed. A poll does not wait for those before it.
+func (c client) pollSteadily(ctx context.Context, triggers []trigger, rate float64, lasts time.Duration) (polls, failed int, err error) {
+	var asking sync.WaitGroup
+	var failures atomic.Int64
+	for start := time.Now(); ctx.Err() == nil; polls++ {
+		at := time.Duration(float64(polls) / rate * float64(time.Second))
+		if at >= lasts {
+			break
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Until(start.Add(at))):
+		}
+		t := triggers[polls%len(triggers)]
+		asking.Go(func() {
+			if c.poll(ctx, t) != nil {
+				failures.Add(1)
+			}
+		})
+	}
+	asking.Wait()
+	return polls, int(failures.Load()), ctx.Err()
+}
+
+// listen opens a StreamIsActive and calls heard at each true, until the stream ends.
+func (c client) listen(ctx context.Context, ref *pb.ScaledObjectRef, heard func(time.Time)) error {
+	stream, err := c.StreamIsActive(ctx, ref)
+	if err != nil {
+		return err
+	}
+	go func() {
+		for {
+			if _, err := stream.Recv(); err != nil {
+				return
+			}
+			heard(time.Now())
+		}
+	}()
+	return nil
+}
