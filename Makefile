@@ -49,7 +49,7 @@ fuzz: ## run each fuzz target (FUZZTIME=30s)
 	@scripts/fuzz $(FUZZTIME)
 
 .PHONY: bench
-bench: deps ## measure, each figure beside its limit, and print the table
+bench: build deps ## measure, each figure beside its limit, and print the table (ARGS=-quick: see that it works)
 	@go run ./internal/bench $(ARGS)
 
 .PHONY: lint
