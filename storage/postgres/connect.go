@@ -29,6 +29,7 @@ type connState struct {
 	user     string
 	location string
 	prepared map[string]bool // statements by name
+	query    *query          // the one that fits the version of the tables; nil until that has been read
 	used     bool            // it has carried a read before
 }
 

@@ -4,7 +4,8 @@
 // A read is one round trip on one of very few connections that all queues share: the settings that bound the
 // statement and keep it honest, the preset's query, and the end of the implicit transaction travel in one
 // pipeline. The settings are local to that transaction, so that nothing leaks through a transaction pooler and
-// nothing has to be set up on a new connection. Row-level security that would hide rows is an error, never a
+// nothing has to be set up on a new connection. (Where a job library's tables differ by version, a connection's first
+// read takes a second round trip, for the version; see version.go.) Row-level security that would hide rows is an error, never a
 // smaller number.
 //
 // Watching is one more connection, in autocommit, that always drains. It believes that notifications arrive
@@ -64,7 +65,8 @@ type Config struct {
 // goroutines.
 type Engine struct {
 	cfg      Config
-	query    query
+	queries  []query // one, or one per layout of cfg.SQL
+	version  query   // chooses among the layouts
 	settings query
 	pool     *pgxpool.Pool
 	unnamed  atomic.Bool // no prepared statements from here on
@@ -87,11 +89,14 @@ func Open(cfg Config) (*Engine, error) {
 	if err := cfg.setDefaults(); err != nil {
 		return nil, err
 	}
-	q, err := compile(cfg.SQL, cfg.Schema)
+	queries, version, err := compile(cfg.SQL, cfg.Schema)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
-	e := &Engine{cfg: cfg, query: q, settings: settings(cfg.Timeout, cfg.SQL.Static), timing: defaultTiming}
+	e := &Engine{
+		cfg: cfg, queries: queries, version: version,
+		settings: settings(cfg.Timeout, cfg.SQL.Static), timing: defaultTiming,
+	}
 	e.unnamed.Store(cfg.Pooler)
 	if e.pool, err = e.newPool(); err != nil {
 		return nil, err
@@ -127,8 +132,18 @@ func (c *Config) setDefaults() error {
 	return nil
 }
 
-// Query returns the preset's query as it is sent, with the schema in place and the parameters numbered.
-func (e *Engine) Query() string { return e.query.text }
+// Query returns the preset's query as it is sent, with the schema in place and the parameters numbered; that of the
+// newest layout where there are several.
+func (e *Engine) Query() string { return e.queries[len(e.queries)-1].text }
+
+// Queries returns each layout's query, in order, as [Engine.Query] does; or the preset's only one.
+func (e *Engine) Queries() []string {
+	texts := make([]string, len(e.queries))
+	for i, q := range e.queries {
+		texts[i] = q.text
+	}
+	return texts
+}
 
 // Close closes the connections and waits for the pool's goroutine.
 func (e *Engine) Close() error {

@@ -12,31 +12,46 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/leadsman/leadsman/storage/driver"
+	"github.com/leadsman/leadsman/storage/internal/layout"
 	"github.com/leadsman/leadsman/storage/internal/rows"
 )
 
 // A query is a preset's SQL made ready for the wire.
 type query struct {
 	text   string
-	name   string   // of the prepared statement
+	name   string   // of the prepared statement; "" when it is not to be prepared
 	params []string // names of the parameters $1, $2, …
 	static bool
 }
 
-// compile puts the quoted schema into the text and numbers in place of the parameters' names.
-func compile(sql driver.SQL, schema string) (query, error) {
-	if strings.TrimSpace(sql.Query) == "" {
-		return query{}, errors.New("the preset's query is empty")
+// compile makes the queries of a preset ready: the one that it has, or one for each layout. version is the zero query
+// where there is but one.
+func compile(sql driver.SQL, schema string) (queries []query, version query, err error) {
+	if err := layout.Check(sql); err != nil {
+		return nil, query{}, err
 	}
 	if strings.ContainsRune(schema, 0) {
-		return query{}, errors.New("the schema's name holds a zero byte")
+		return nil, query{}, errors.New("the schema's name holds a zero byte")
 	}
 	prefix := ""
 	if schema != "" {
 		prefix = quote(schema) + "."
 	}
-	q := query{text: strings.ReplaceAll(sql.Query, "{schema}", prefix), static: sql.Static}
-	if !sql.Static {
+	for _, text := range layout.Queries(sql) {
+		q, err := newQuery(strings.ReplaceAll(text, "{schema}", prefix), sql.Static)
+		if err != nil {
+			return nil, query{}, err
+		}
+		queries = append(queries, q)
+	}
+	// Asked once per connection, so it has no name to be prepared by.
+	return queries, query{text: strings.ReplaceAll(sql.Version, "{schema}", prefix)}, nil
+}
+
+// newQuery puts numbers in place of the parameters' names.
+func newQuery(text string, static bool) (query, error) {
+	q := query{text: text, static: static}
+	if !static {
 		names := pgx.NamedArgs{"wants": "wants", "limit": "limit", "running_max_age": "running_max_age"}
 		text, args, err := names.RewriteQuery(context.Background(), nil, q.text, nil)
 		if err != nil {

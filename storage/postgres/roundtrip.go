@@ -23,29 +23,30 @@ type head struct {
 	standby bool
 }
 
-// A request is one read on its way to one connection.
+// A request is one statement on its way to one connection.
 type request struct {
 	settings, query query
 	args            [][]byte
 	unnamed         bool // do without prepared statements
-	want            driver.Request
 }
 
-// roundTrip sends settings and query in one pipeline, whose statements are one implicit transaction, and reads
-// the answer. admit may refuse the server before its rows are believed.
+// roundTrip sends settings and query in one pipeline, whose statements are one implicit transaction, and has
+// receive read the query's result, once the server is admitted.
 //
 // Statements are prepared within the same pipeline on first use, not ahead of it as pgx's own cache does:
 // parsing already takes locks on the tables, and must be under lock_timeout.
-func roundTrip(ctx context.Context, conn *pgx.Conn, req request, admit func(head) error) (driver.Reading, error) {
-	prepared := stateOf(conn).prepared
+func (e *Engine) roundTrip(
+	ctx context.Context, conn *pgx.Conn, req request, receive func(head, *pgconn.ResultReader) error,
+) (head, error) {
+	state := stateOf(conn)
 	p := conn.PgConn().StartPipeline(ctx)
 	var fresh []string
 	send := func(q query, args [][]byte) {
 		switch {
-		case req.unnamed:
+		case req.unnamed || q.name == "":
 			p.SendQueryParams(q.text, args, nil, nil, binary)
 			return
-		case !prepared[q.name]:
+		case !state.prepared[q.name]:
 			p.SendPrepare(q.name, q.text, nil)
 			fresh = append(fresh, q.name)
 		}
@@ -54,44 +55,39 @@ func roundTrip(ctx context.Context, conn *pgx.Conn, req request, admit func(head
 	send(req.settings, nil)
 	send(req.query, req.args)
 	if err := p.Sync(); err != nil {
-		return driver.Reading{}, errors.Join(err, p.Close())
+		return head{}, errors.Join(err, p.Close())
 	}
-	reading, err := receive(p, conn.TypeMap(), req.want, req.query.static, admit)
-	// Close drains the pipeline; its error is the first that the server sent, which receive has returned.
+	h, err := e.results(p, conn, receive)
+	// Close drains the pipeline; its error is the first that the server sent, which results has returned.
 	if cerr := p.Close(); err == nil {
 		err = cerr
 	}
 	if err == nil {
 		for _, name := range fresh {
-			prepared[name] = true
+			state.prepared[name] = true
 		}
 	}
-	return reading, err
+	return h, err
 }
 
-// receive reads the two results in the order in which they were sent.
-func receive(p *pgconn.Pipeline, m *pgtype.Map, want driver.Request, static bool, admit func(head) error) (driver.Reading, error) {
+// results reads the two results in the order in which they were sent.
+func (e *Engine) results(p *pgconn.Pipeline, conn *pgx.Conn, receive func(head, *pgconn.ResultReader) error) (head, error) {
 	first, err := nextResult(p)
 	if err != nil {
-		return driver.Reading{}, err
+		return head{}, err
 	}
-	h, err := readHead(first, m)
+	h, err := readHead(first, conn.TypeMap())
 	if err != nil {
-		return driver.Reading{}, err
+		return head{}, err
 	}
-	if err := admit(h); err != nil {
-		return driver.Reading{}, err
+	if err := e.admit(h, stateOf(conn).location); err != nil {
+		return head{}, err
 	}
 	second, err := nextResult(p)
 	if err != nil {
-		return driver.Reading{}, err
+		return head{}, err
 	}
-	reading := driver.Reading{Now: h.now}
-	reading.Queues, err = readQueues(second, m, rows.Options{Request: want, Static: static, Now: h.now})
-	if h.standby {
-		reading.Notes = append(reading.Notes, "read from a standby server, which may lag behind its primary")
-	}
-	return reading, err
+	return h, receive(h, second)
 }
 
 // nextResult skips the answers to preparations.

@@ -25,7 +25,7 @@ func (c *counter) moved() (bool, error) {
 	}
 	fresh := c.file == nil
 	if fresh {
-		file, err := openFile(context.Background(), c.path, 0, "PRAGMA data_version")
+		file, err := openFile(context.Background(), c.path, 0, fixed("PRAGMA data_version"))
 		if err != nil {
 			return false, unlessBusy(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/leadsman/leadsman/storage/driver"
+	"github.com/leadsman/leadsman/storage/internal/layout"
 )
 
 const (
@@ -40,9 +41,10 @@ type Config struct {
 
 // An Engine reads and watches one SQLite file. Its methods may be called from several goroutines.
 type Engine struct {
-	cfg   Config // complete: defaults filled in, Path absolute
-	query string // cfg.SQL.Query, ready to be prepared
-	log   *slog.Logger
+	cfg     Config   // complete: defaults filled in, Path absolute
+	queries []string // one, or one per layout of cfg.SQL, ready to be prepared
+	version string   // chooses among the layouts; "" when there is but one query
+	log     *slog.Logger
 
 	// network names the network file system that holds a path, or "". It is networkFS but in tests.
 	network func(path string) string
@@ -67,10 +69,13 @@ func Open(cfg Config) (*Engine, error) {
 	}
 	e := &Engine{
 		cfg:     cfg,
-		query:   prepareText(cfg.SQL.Query),
+		version: prepareText(cfg.SQL.Version),
 		log:     cfg.Logger,
 		network: networkFS,
 		turn:    make(chan struct{}, 1),
+	}
+	for _, query := range layout.Queries(cfg.SQL) {
+		e.queries = append(e.queries, prepareText(query))
 	}
 	e.idle = time.AfterFunc(time.Hour, e.closeIdle)
 	e.idle.Stop()
@@ -85,8 +90,8 @@ func (c Config) complete() (Config, error) {
 		faults = append(faults, err)
 	}
 	c.Path = path
-	if c.SQL.Query == "" {
-		faults = append(faults, errors.New("sqlite: no query: this preset does not run on SQLite"))
+	if err := layout.Check(c.SQL); err != nil {
+		faults = append(faults, fmt.Errorf("sqlite: %w", err))
 	}
 	if c.Schema != "" || c.SQL.Schema != "" {
 		faults = append(faults, fmt.Errorf("sqlite: schema %q: a SQLite file has no schemas; remove the key",

@@ -22,11 +22,14 @@ type file struct {
 	stmt *sql.Stmt
 }
 
-// openFile opens path and prepares query on it, waiting up to busy for a lock, then and in each execution.
+// openFile opens path and prepares on it the query that choose returns, waiting up to busy for a lock, then and in each
+// execution.
 //
 // It asks the file system for the file's identity and permissions and never opens the file by itself: closing
 // a descriptor of a database drops all POSIX locks that SQLite holds on it in this process.
-func openFile(ctx context.Context, path string, busy time.Duration, query string) (*file, error) {
+func openFile(
+	ctx context.Context, path string, busy time.Duration, choose func(context.Context, *sql.DB) (string, error),
+) (*file, error) {
 	info, err := stat(path)
 	if err != nil {
 		return nil, err
@@ -37,6 +40,10 @@ func openFile(ctx context.Context, path string, busy time.Duration, query string
 	}
 	db.SetMaxOpenConns(1)
 	db.SetMaxIdleConns(1)
+	query, err := choose(ctx, db)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
 	stmt, err := db.PrepareContext(ctx, query)
 	if err != nil {
 		return nil, errors.Join(err, db.Close())

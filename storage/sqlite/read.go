@@ -62,7 +62,7 @@ func (e *Engine) reopen(ctx context.Context) error {
 			return err
 		}
 	}
-	f, err := openFile(ctx, e.cfg.Path, e.cfg.BusyTimeout, e.query)
+	f, err := openFile(ctx, e.cfg.Path, e.cfg.BusyTimeout, e.choose)
 	if err != nil {
 		return err
 	}

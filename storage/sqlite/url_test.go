@@ -64,7 +64,7 @@ func TestOpenReportsAllFaultsAtOnce(t *testing.T) {
 	if err == nil {
 		t.Fatal("Open took an empty path, an empty query and a schema")
 	}
-	for _, word := range []string{"no file", "no query", `schema "jobs"`, "busyTimeout 2s"} {
+	for _, word := range []string{"no file", "query is empty", `schema "jobs"`, "busyTimeout 2s"} {
 		if !strings.Contains(err.Error(), word) {
 			t.Errorf("error %q does not say %q", err, word)
 		}
