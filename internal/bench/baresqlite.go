@@ -11,25 +11,25 @@ import (
 	_ "modernc.org/sqlite" // database/sql's driver "sqlite"
 )
 
-// readyQuery counts the jobs of River's that could run.
-const readyQuery = `SELECT count(*) FROM river_job WHERE state = 'available'`
+// readyQuery says whether River has a job that could run.
+const readyQuery = `SELECT EXISTS (SELECT 1 FROM river_job WHERE state = 'available')`
 
 // The event of a write to the log comes before the commit is visible, so the bare watcher looks every few
-// microseconds for a while after each, and then every millisecond until it gives up.
+// microseconds for a while after each, then every millisecond, and then waits for the next.
 const (
 	eager  = 5 * time.Millisecond
 	giveUp = 250 * time.Millisecond
 )
 
 // watchFile returns a function that calls wake as soon as a job is visible in a SQLite file: file events of the
-// write-ahead log, and after each the prepared count over and over until it has changed. It keeps the file open for
-// ever, which no guest in somebody's database should do; hence it is a limit.
+// write-ahead log, and after each the prepared EXISTS over and over. It keeps the file open for ever, which no guest
+// in somebody's database should do; hence it is a limit.
 func watchFile(file string) (follow func(ctx context.Context, wake func()) error, err error) {
 	db, err := sql.Open("sqlite", "file:"+file+"?mode=ro&_pragma=busy_timeout(1000)")
 	if err != nil {
 		return nil, err
 	}
-	count, err := db.Prepare(readyQuery)
+	ready, err := db.Prepare(readyQuery)
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -43,43 +43,54 @@ func watchFile(file string) (follow func(ctx context.Context, wake func()) error
 	return func(ctx context.Context, wake func()) error {
 		defer db.Close()
 		defer events.Close()
-		var seen int
-		for {
-			select {
-			case <-ctx.Done():
+		var seen bool
+		for last := time.Now(); ; {
+			if await(ctx, events.Events, file+"-wal", time.Since(last)) {
+				last = time.Now()
+			}
+			if ctx.Err() != nil {
 				return nil
-			case err := <-events.Errors:
+			}
+			var now bool
+			if err := ready.QueryRow().Scan(&now); err != nil { // without a context, which would cost a goroutine
 				return err
-			case event := <-events.Events:
-				if event.Name != file+"-wal" {
-					continue
-				}
 			}
-			n, err := changed(ctx, count, seen)
-			if err != nil {
-				return unlessDone(ctx, err)
-			}
-			if n > seen {
+			if now && !seen {
 				wake()
 			}
-			seen = n
+			seen = now
 		}
 	}, nil
 }
 
-// changed counts until the count is another than seen, or nothing has come of the event.
-func changed(ctx context.Context, count *sql.Stmt, seen int) (n int, err error) {
-	for start := time.Now(); ; {
-		if err := count.QueryRowContext(ctx).Scan(&n); err != nil || n != seen {
-			return n, err
-		}
-		switch waited := time.Since(start); {
-		case waited > giveUp:
-			return n, nil
-		case waited > eager:
-			time.Sleep(time.Millisecond)
-		default: // the writer needs the core too
-			nap()
+// await waits until it is time to look, and says whether an event of the file came meanwhile. since is how long ago
+// the last one was.
+func await(ctx context.Context, events <-chan fsnotify.Event, file string, since time.Duration) bool {
+	var until <-chan time.Time // nil for ever
+	switch {
+	case since < eager:
+		nap()
+		until = elapsed
+	case since < giveUp:
+		until = time.After(time.Millisecond)
+	}
+	for {
+		select {
+		case event := <-events:
+			if event.Name == file {
+				return true
+			}
+		case <-until:
+			return false
+		case <-ctx.Done():
+			return false
 		}
 	}
 }
+
+// elapsed is a time that has come.
+var elapsed = func() <-chan time.Time {
+	c := make(chan time.Time)
+	close(c)
+	return c
+}()

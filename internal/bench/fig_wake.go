@@ -15,10 +15,12 @@ import (
 )
 
 // How long a contender is left alone before a round. River's client announces a queue once in 100 ms, and leadsman
-// looks again up to 110 ms after a notification; on SQLite both look for some 30 ms after a commit.
+// looks again up to 110 ms after a notification; on SQLite it looks for some 30 ms after a commit, and has closed the
+// file after a second.
 const (
-	settlePostgres = 160 * time.Millisecond
-	settleSQLite   = 80 * time.Millisecond
+	quietPostgres     = 160 * time.Millisecond
+	quietSQLite       = 80 * time.Millisecond
+	quietSQLiteClosed = 1300 * time.Millisecond
 )
 
 // measureWakePostgres is leadsman beside a bare LISTEN, and beside one that asks before it tells, as leadsman must:
@@ -28,28 +30,34 @@ func measureWakePostgres(b *bed) []row {
 	contend := func(start func(url string) *process) *contender {
 		url := b.cluster().Database(b)
 		queue := newRiverPostgres(b, url)
-		return &contender{client: b.dial(start(url)), queue: queue, settle: settlePostgres}
+		return &contender{client: b.dial(start(url)), queue: queue}
 	}
 	ours := contend(func(url string) *process { return b.leadsman(url, nil) })
 	limit := contend(func(url string) *process { return b.bare("-postgres", url) })
 	asking := contend(func(url string) *process { return b.bare("-postgres", url, "-check", asks) })
-	race(b, pick(b, 300, 20), ours, limit, asking)
+	race(b, pick(b, 300, 20), quietPostgres, ours, limit, asking)
 	const where = "PostgreSQL: "
 	return append(wakeRows(where, ours, limit, "bare LISTEN + bare stream", true),
 		wakeRows(where, ours, asking, "bare LISTEN + EXISTS + bare stream", false)...)
 }
 
-// measureWakeSQLite is leadsman beside a watcher that counts until the job is visible.
+// measureWakeSQLite is leadsman beside a watcher that asks until the job is visible.
 func measureWakeSQLite(b *bed) []row {
 	contend := func(start func(file string) *process) *contender {
 		file := filepath.Join(b.tempDir(), "jobs.db")
 		queue := newRiverSQLite(b, file)
-		return &contender{client: b.dial(start(file)), queue: queue, settle: settleSQLite}
+		return &contender{client: b.dial(start(file)), queue: queue}
 	}
 	ours := contend(func(file string) *process { return b.leadsman("sqlite:"+file, nil) })
 	limit := contend(func(file string) *process { return b.bare("-sqlite", file) })
-	race(b, pick(b, 300, 20), ours, limit)
-	return wakeRows("SQLite: ", ours, limit, "bare inotify + prepared count + bare stream", true)
+	const against = "bare inotify + EXISTS + bare stream"
+	race(b, pick(b, 300, 20), quietSQLite, ours, limit)
+	rows := wakeRows("SQLite: ", ours, limit, against, true)
+	race(b, pick(b, 20, 2), quietSQLiteClosed, ours, limit)
+	return append(rows, row{
+		what: "SQLite, file closed: commit → true, p50", ours: took(median(ours.sinceCommit)),
+		limit: took(median(limit.sinceCommit)), against: against + ", file open",
+	})
 }
 
 // riverPostgres is a producer with River's client on PostgreSQL.

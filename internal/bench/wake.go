@@ -10,11 +10,10 @@ import (
 type contender struct {
 	client client
 	queue  producer
-	settle time.Duration // what a round needs in quiet before it
 
 	trues       chan time.Time // when each true came
+	opened      time.Time      // the stream
 	end         context.CancelFunc
-	ready       time.Time
 	sinceCall   []time.Duration
 	sinceCommit []time.Duration
 }
@@ -32,20 +31,27 @@ const wakeQueue = "mail"
 
 // race measures the contenders in turns, round by round.
 //
-// A round is one job into an empty queue after a quiet time, with one stream open, as for a deployment at zero. Two
+// A round is one job into an empty queue after a time of quiet, with one stream open, as for a deployment at zero. Two
 // clocks run until the client has received the true: one since Insert was called, and one since it returned, which is
 // when the producer knows that the commit is done. The server may know earlier, so the second can even be
 // negative. Then the job is deleted and the stream is opened anew, because a stream that has said true hears of
 // the end of work with a lag of a second.
-func race(b *bed, rounds int, contenders ...*contender) {
+func race(b *bed, rounds int, quiet time.Duration, contenders ...*contender) {
+	defer func() {
+		for _, c := range contenders {
+			if c.end != nil {
+				c.end()
+			}
+		}
+	}()
 	for _, c := range contenders {
+		c.sinceCall, c.sinceCommit = nil, nil
 		b.must(c.open(b.ctx))
-		b.Cleanup(func() { c.end() })
 	}
-	const warmUp = 10 // prepared statements, caches, the first connections
+	warmUp := min(10, rounds/2) // prepared statements, caches, the first connections
 	for i := range warmUp + rounds {
 		for _, c := range contenders {
-			if err := c.round(b.ctx, i >= warmUp); err != nil {
+			if err := c.round(b.ctx, quiet, i >= warmUp); err != nil {
 				b.Fatalf("round %d: %w", i, err)
 			}
 		}
@@ -57,17 +63,17 @@ func (c *contender) open(ctx context.Context) error {
 	ctx, c.end = context.WithCancel(ctx)
 	trues := make(chan time.Time, 100)
 	c.trues = trues
-	c.ready = time.Now().Add(c.settle)
+	c.opened = time.Now()
 	return c.client.listen(ctx, c.client.object(0, wakeQueue), func(at time.Time) { trues <- at })
 }
 
-func (c *contender) round(ctx context.Context, counts bool) error {
+func (c *contender) round(ctx context.Context, quiet time.Duration, counts bool) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-c.trues:
 		return errors.New("a true without a job")
-	case <-time.After(time.Until(c.ready)):
+	case <-time.After(time.Until(c.opened.Add(quiet))):
 	}
 	called := time.Now()
 	if err := c.queue.insert(ctx); err != nil {
