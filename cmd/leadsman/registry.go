@@ -4,6 +4,7 @@ import (
 	"log/slog"
 
 	"github.com/leadsman/leadsman/storage/driver"
+	"github.com/leadsman/leadsman/storage/preset/delayedjob"
 	"github.com/leadsman/leadsman/storage/preset/river"
 )
 
@@ -15,6 +16,7 @@ var engines = map[string]func(SourceConfig, driver.Preset, *slog.Logger) (opened
 
 // presets are the job libraries whose queues can be read. What presetSQL reads by comes with each source.
 var presets = map[string]driver.Preset{
-	"river":   river.Preset,
-	presetSQL: {Name: presetSQL},
+	"delayed_job": delayedjob.Preset,
+	"river":       river.Preset,
+	presetSQL:     {Name: presetSQL},
 }

@@ -1,0 +1,31 @@
+// Package delayedjob is the preset for Delayed Job (https://github.com/collectiveidea/delayed_job), a job queue for Ruby
+// on PostgreSQL and SQLite through Active Record. README.md says what is read and what counts.
+package delayedjob
+
+import (
+	_ "embed" // for the queries
+	"time"
+
+	"github.com/leadsman/leadsman/storage/driver"
+)
+
+//go:embed postgres.sql
+var postgresQuery string
+
+//go:embed sqlite.sql
+var sqliteQuery string
+
+// NoQueue is the name under which jobs without a queue are counted. Workers that are told to work queues, even one
+// called "default", leave such jobs alone, so they must not be taken for jobs of any queue that has a name.
+const NoQueue = "(none)"
+
+// maxRunTime is Delayed::Worker.max_run_time as it is unless an application sets it: a job that has been locked for
+// longer is free for the next worker.
+const maxRunTime = 4 * time.Hour
+
+// Preset is Delayed Job since its version 3, which brought named queues; nothing that is read has changed since.
+var Preset = driver.Preset{
+	Name:     "delayed_job",
+	Postgres: &driver.SQL{Query: postgresQuery, RunningMaxAge: maxRunTime},
+	SQLite:   &driver.SQL{Query: sqliteQuery, RunningMaxAge: maxRunTime},
+}
