@@ -1,0 +1,27 @@
+// Package laravel is the preset for Laravel's database queue (https://laravel.com/docs/queues), a job queue for PHP, on
+// PostgreSQL and SQLite. README.md says what is read and what counts.
+package laravel
+
+import (
+	_ "embed" // for the queries
+	"time"
+
+	"github.com/leadsman/leadsman/storage/driver"
+)
+
+//go:embed postgres.sql
+var postgresQuery string
+
+//go:embed sqlite.sql
+var sqliteQuery string
+
+// retryAfter is retry_after of the connection in a new application's config/queue.php: a job that has been reserved for
+// longer is free for the next worker.
+const retryAfter = 90 * time.Second
+
+// Preset is Laravel's table jobs as it has been since 5.3; later versions changed nothing that is read.
+var Preset = driver.Preset{
+	Name:     "laravel",
+	Postgres: &driver.SQL{Query: postgresQuery, RunningMaxAge: retryAfter},
+	SQLite:   &driver.SQL{Query: sqliteQuery, RunningMaxAge: retryAfter},
+}
