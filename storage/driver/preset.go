@@ -59,6 +59,13 @@ type Layout struct {
 type Listen struct {
 	// Channels are listened to together. {schema} stands for the bare schema name.
 	Channels []string
+	// Query returns more channels in its first column, for libraries that compute their names. It takes no
+	// parameters, is read when the listening begins, and {schema} in it is SQL.Query's. "" where there is none.
+	Query string
+	// Partial says why not every job is announced, for libraries that announce only what they were told to.
+	// Then the mode is [ModeEdgePoll] with this reason, and notifications only make it quicker. "" where
+	// listening is enough.
+	Partial string
 	// Payload is a [PayloadForm] or a dot-separated path into a JSON payload, such as "queue".
 	Payload string
 	// Echo says when to look again after a notification, for libraries that announce the first of several

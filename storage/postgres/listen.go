@@ -41,7 +41,11 @@ func (w *watcher) session(ctx context.Context) (healthy bool, err error) {
 	if err := w.listenTo(ctx, conn, schema); err != nil {
 		return false, err
 	}
-	w.push(driver.ModeListen, "")
+	if w.listen.Partial != "" {
+		w.push(driver.ModeEdgePoll, w.listen.Partial)
+	} else {
+		w.push(driver.ModeListen, "")
+	}
 	w.sink.Signal("") // for what was missed meanwhile
 	return true, w.drain(ctx, conn, canary)
 }
@@ -62,29 +66,27 @@ func (w *watcher) hangUp(conn *pgx.Conn) {
 }
 
 // command runs statements by the simple protocol, each committed at once: a listener must never be in a
-// transaction, and a pooler must have nothing to remember. It returns the first row of the first result.
-func (w *watcher) command(ctx context.Context, conn *pgconn.PgConn, sql string) ([][]byte, error) {
+// transaction, and a pooler must have nothing to remember. It returns the rows of the first result.
+func (w *watcher) command(ctx context.Context, conn *pgconn.PgConn, sql string) ([][][]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, w.timing.canary)
 	defer cancel()
 	results, err := conn.Exec(ctx, sql).ReadAll()
-	if err != nil {
+	if err != nil || len(results) == 0 {
 		return nil, err
 	}
-	if len(results) == 0 || len(results[0].Rows) == 0 {
-		return nil, nil
-	}
-	return results[0].Rows[0], nil
+	return results[0].Rows, nil
 }
 
 // inspect refuses a standby, on which nobody can listen, and finds the schema that the channels are named by.
 func (w *watcher) inspect(ctx context.Context, conn *pgx.Conn) (schema string, err error) {
-	row, err := w.command(ctx, conn.PgConn(), "SELECT pg_is_in_recovery(), current_schema()")
+	rows, err := w.command(ctx, conn.PgConn(), "SELECT pg_is_in_recovery(), current_schema()")
 	if err != nil {
 		return "", err
 	}
-	if len(row) != 2 {
-		return "", fmt.Errorf("the server answered with %d columns", len(row))
+	if len(rows) != 1 || len(rows[0]) != 2 {
+		return "", fmt.Errorf("the server answered with %q", rows)
 	}
+	row := rows[0]
 	if string(row[0]) != "f" {
 		return "", unable{"the server is a standby, and nobody can listen there; set listenURL to the primary"}
 	}
@@ -142,11 +144,11 @@ func (w *watcher) sing(ctx context.Context, canary string) error {
 
 // listenTo listens to the preset's channels.
 func (w *watcher) listenTo(ctx context.Context, conn *pgx.Conn, schema string) error {
-	for _, channel := range w.listen.Channels {
-		if strings.Contains(channel, "{schema}") && schema == "" {
-			return unable{"no schema of the search path exists, by which the channels are named; set the source's schema"}
-		}
-		channel = strings.ReplaceAll(channel, "{schema}", schema)
+	channels, err := w.channels(ctx, conn, schema)
+	if err != nil {
+		return err
+	}
+	for _, channel := range channels {
 		if len(channel) > maxChannel {
 			return unable{fmt.Sprintf("channel %q is longer than PostgreSQL's %d bytes", channel, maxChannel)}
 		}
@@ -155,6 +157,30 @@ func (w *watcher) listenTo(ctx context.Context, conn *pgx.Conn, schema string) e
 		}
 	}
 	return nil
+}
+
+// channels are those that the preset names and those that its query finds.
+func (w *watcher) channels(ctx context.Context, conn *pgx.Conn, schema string) ([]string, error) {
+	var channels []string
+	for _, channel := range w.listen.Channels {
+		if strings.Contains(channel, "{schema}") && schema == "" {
+			return nil, unable{"no schema of the search path exists, by which the channels are named; set the source's schema"}
+		}
+		channels = append(channels, strings.ReplaceAll(channel, "{schema}", schema))
+	}
+	if w.listen.Query == "" {
+		return channels, nil
+	}
+	rows, err := w.command(ctx, conn.PgConn(), withSchema(w.listen.Query, w.engine.cfg.Schema))
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range rows {
+		if len(row) > 0 && len(row[0]) > 0 {
+			channels = append(channels, string(row[0]))
+		}
+	}
+	return channels, nil
 }
 
 // drain takes notifications as they come, always, so that the server's queue of them never fills because of

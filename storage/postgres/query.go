@@ -33,19 +33,15 @@ func compile(sql driver.SQL, schema string) (queries []query, version query, err
 	if strings.ContainsRune(schema, 0) {
 		return nil, query{}, errors.New("the schema's name holds a zero byte")
 	}
-	prefix := ""
-	if schema != "" {
-		prefix = quote(schema) + "."
-	}
 	for _, text := range layout.Queries(sql) {
-		q, err := newQuery(strings.ReplaceAll(text, "{schema}", prefix), sql.Static)
+		q, err := newQuery(withSchema(text, schema), sql.Static)
 		if err != nil {
 			return nil, query{}, err
 		}
 		queries = append(queries, q)
 	}
 	// Asked once per connection, so it has no name to be prepared by.
-	return queries, query{text: strings.ReplaceAll(sql.Version, "{schema}", prefix)}, nil
+	return queries, query{text: withSchema(sql.Version, schema)}, nil
 }
 
 // newQuery puts numbers in place of the parameters' names.
@@ -93,6 +89,14 @@ func (q *query) args(req driver.Request, runningMaxAge float64) [][]byte {
 		args = append(args, []byte(value))
 	}
 	return args
+}
+
+// withSchema puts the quoted schema into a query's text.
+func withSchema(text, schema string) string {
+	if schema != "" {
+		schema = quote(schema) + "."
+	}
+	return strings.ReplaceAll(text, "{schema}", schema)
 }
 
 // quote makes an identifier of any text.

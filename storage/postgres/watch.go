@@ -32,7 +32,7 @@ func (u unable) Error() string { return u.reason }
 // Watch listens to the preset's channels until ctx is done. It returns an error at once when the preset
 // announces nothing.
 func (e *Engine) Watch(ctx context.Context, sink driver.Sink) error {
-	if e.cfg.SQL.Listen == nil || len(e.cfg.SQL.Listen.Channels) == 0 {
+	if l := e.cfg.SQL.Listen; l == nil || len(l.Channels) == 0 && l.Query == "" {
 		return driver.Errorf(driver.Unavailable, "the preset announces nothing that could be listened to")
 	}
 	w := &watcher{engine: e, sink: sink, listen: *e.cfg.SQL.Listen, timing: e.timing}

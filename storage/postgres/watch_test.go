@@ -64,6 +64,33 @@ func TestWatchExpandsTheSchemaInChannels(t *testing.T) {
 	}
 }
 
+func TestWatchListensToTheChannelsThatAQueryFinds(t *testing.T) {
+	dsn := storagetest.Postgres(t)
+	conn := connect(t, dsn)
+	run(t, conn, `CREATE SCHEMA "a""b"`, `CREATE TABLE "a""b".channels AS SELECT unnest(ARRAY['Odd: "name"', NULL, '', 'two'])`)
+	sql := static(oneJob)
+	sql.Listen = &driver.Listen{Channels: []string{"one"}, Query: "SELECT * FROM {schema}channels", Payload: driver.PayloadQueue}
+	s := watch(t, open(t, postgres.Config{URL: always(dsn), SQL: sql, Schema: `a"b`}))
+	s.listens(t)
+	for _, channel := range []string{"one", "two", `Odd: "name"`} {
+		if _, err := conn.Exec(t.Context(), "SELECT pg_notify($1, $1)", channel); err != nil {
+			t.Fatal(err)
+		}
+		s.wait(t, "a signal from channel "+channel, func(s seen) bool { return s.signals[channel] == 1 })
+	}
+}
+
+func TestWatchWithAPresetThatAnnouncesNotAllSignalsAndHasItPolledToo(t *testing.T) {
+	dsn := storagetest.Postgres(t)
+	conn := connect(t, dsn)
+	sql := listening(static(oneJob))
+	sql.Listen.Partial = "only some queues announce their jobs"
+	s := watch(t, open(t, postgres.Config{URL: always(dsn), SQL: sql}))
+	s.wait(t, "edge polling", func(s seen) bool { return s.mode == driver.ModeEdgePoll && s.why == sql.Listen.Partial && s.signals[""] == 1 })
+	notify(t, conn, "mail")
+	s.wait(t, "a signal for the queue", func(s seen) bool { return s.signals["mail"] == 1 })
+}
+
 func TestWatchRefusesAPresetThatAnnouncesNothing(t *testing.T) {
 	engine := open(t, postgres.Config{URL: always("host=127.0.0.1"), SQL: static(oneJob)})
 	if err := engine.Watch(t.Context(), &sink{}); err == nil || !strings.Contains(err.Error(), "announces nothing") {
