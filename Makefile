@@ -18,7 +18,7 @@ FUZZTIME ?= 30s
 
 .PHONY: help
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: run
 run: build ## build and start the server on its embedded default (ARGS=…, RUN_DIR=…)
@@ -39,6 +39,12 @@ test: deps ## run the tests (PKG=./storage/...); they start their own throwaway 
 .PHONY: test-race
 test-race: deps ## run the tests under the race detector (needs a C compiler)
 	@go test -race $(PKG)
+
+.PHONY: test-libraries
+test-libraries: ## run the presets' tests that drive the real job libraries (npm installs those, pinned by a lockfile)
+	@scripts/deps node
+	@cd test/libraries && npm ci --silent --no-audit --no-fund
+	@go test -tags libraries ./storage/preset/...
 
 .PHONY: test-keda
 test-keda: build deps ## run the real KEDA against the built binary (the first build takes some 15 minutes)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/leadsman/leadsman/storage/driver"
 	"github.com/leadsman/leadsman/storage/preset/delayedjob"
+	"github.com/leadsman/leadsman/storage/preset/graphileworker"
 	"github.com/leadsman/leadsman/storage/preset/laravel"
 	"github.com/leadsman/leadsman/storage/preset/river"
 )
@@ -17,8 +18,9 @@ var engines = map[string]func(SourceConfig, driver.Preset, *slog.Logger) (opened
 
 // presets are the job libraries whose queues can be read. What presetSQL reads by comes with each source.
 var presets = map[string]driver.Preset{
-	"delayed_job": delayedjob.Preset,
-	"laravel":     laravel.Preset,
-	"river":       river.Preset,
-	presetSQL:     {Name: presetSQL},
+	"delayed_job":     delayedjob.Preset,
+	"graphile_worker": graphileworker.Preset,
+	"laravel":         laravel.Preset,
+	"river":           river.Preset,
+	presetSQL:         {Name: presetSQL},
 }

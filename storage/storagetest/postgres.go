@@ -40,12 +40,16 @@ func sharedCluster() (*Cluster, error) {
 	return shared.cluster, shared.err
 }
 
-// Main runs a package's tests, stops the shared cluster and, when all passed, fails if goroutines are left.
+// Main runs a package's tests, stops the shared cluster and producers and, when all passed, fails if goroutines are left.
 // It returns the exit code:
 //
 //	func TestMain(m *testing.M) { os.Exit(storagetest.Main(m)) }
 func Main(m *testing.M, opts ...goleak.Option) int {
 	code := m.Run()
+	if err := stopProducers(); err != nil && code == 0 {
+		fmt.Fprintf(os.Stderr, "the tests passed, but not all programs of theirs ended well: %v\n", err)
+		code = 1
+	}
 	shared.Lock()
 	defer shared.Unlock()
 	if shared.cluster != nil {

@@ -1,0 +1,48 @@
+// What the producer programs share: commands come as one JSON object a line on standard input, {"do": name, …}, and each
+// is answered by one line on standard output, {"result": …} or {"error": text}, in order. The end of the input is the
+// end of the program.
+import { createInterface } from "node:readline";
+
+// serve answers commands with the functions of that name until the input ends, then calls end.
+export async function serve(commands, end) {
+  // Standard output belongs to the answers; libraries that log write to standard error.
+  console.log = console.info = console.debug = console.error;
+  for await (const line of createInterface({ input: process.stdin })) {
+    const { do: name, ...args } = JSON.parse(line);
+    let answer;
+    try {
+      if (!Object.hasOwn(commands, name)) throw new Error(`unknown command ${name}`);
+      answer = { result: (await commands[name](args)) ?? null };
+    } catch (error) {
+      answer = { error: String(error?.stack ?? error) };
+    }
+    process.stdout.write(JSON.stringify(answer) + "\n");
+  }
+  await end();
+}
+
+// A Store keeps what was opened, by the number that open answered.
+export class Store {
+  #opened = new Map();
+  #last = 0;
+
+  add(value) {
+    this.#opened.set(++this.#last, value);
+    return this.#last;
+  }
+
+  get(id) {
+    if (!this.#opened.has(id)) throw new Error(`nothing is open as ${id}`);
+    return this.#opened.get(id);
+  }
+
+  take(id) {
+    const value = this.get(id);
+    this.#opened.delete(id);
+    return value;
+  }
+
+  get ids() {
+    return [...this.#opened.keys()];
+  }
+}
