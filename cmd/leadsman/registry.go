@@ -7,6 +7,7 @@ import (
 	"github.com/leadsman/leadsman/storage/preset/delayedjob"
 	"github.com/leadsman/leadsman/storage/preset/graphileworker"
 	"github.com/leadsman/leadsman/storage/preset/laravel"
+	"github.com/leadsman/leadsman/storage/preset/oban"
 	"github.com/leadsman/leadsman/storage/preset/river"
 )
 
@@ -21,6 +22,7 @@ var presets = map[string]driver.Preset{
 	"delayed_job":     delayedjob.Preset,
 	"graphile_worker": graphileworker.Preset,
 	"laravel":         laravel.Preset,
+	"oban":            oban.Preset,
 	"river":           river.Preset,
 	presetSQL:         {Name: presetSQL},
 }

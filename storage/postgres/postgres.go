@@ -5,8 +5,8 @@
 // statement and keep it honest, the preset's query, and the end of the implicit transaction travel in one
 // pipeline. The settings are local to that transaction, so that nothing leaks through a transaction pooler and
 // nothing has to be set up on a new connection. (Where a job library's tables differ by version, a connection's first
-// read takes a second round trip, for the version; see version.go.) Row-level security that would hide rows is an error, never a
-// smaller number.
+// read takes a second round trip, for the version; see version.go.) Row-level security that would hide rows is an
+// error, never a smaller number.
 //
 // Watching is one more connection, in autocommit, that always drains. It believes that notifications arrive
 // only once it has heard its own canary sing, because a transaction pooler swallows LISTEN without a word.

@@ -15,8 +15,9 @@ import (
 // errDemoted is a server that was the primary and is none any more.
 var errDemoted = errors.New("the server is a standby now and was the primary before")
 
-// Read answers req in one round trip, or two on a connection that does not know the version of the tables yet. A read that fails because of what became of its connection, rather than
-// because of the database, is tried once more on another.
+// Read answers req in one round trip, or in two on a connection that does not know the version of the tables yet. A read
+// that fails because of what became of its connection, rather than because of the database, is tried once more on
+// another.
 func (e *Engine) Read(ctx context.Context, req driver.Request) (driver.Reading, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*e.cfg.Timeout)
 	defer cancel()
