@@ -53,7 +53,7 @@ func measureWakeSQLite(b *bed) []row {
 	const against = "bare inotify + EXISTS + bare stream"
 	race(b, pick(b, 300, 20), quietSQLite, ours, limit)
 	rows := wakeRows("SQLite: ", ours, limit, against, true)
-	race(b, pick(b, 20, 2), quietSQLiteClosed, ours, limit)
+	race(b, pick(b, 14, 2), quietSQLiteClosed, ours, limit)
 	return append(rows, row{
 		what: "SQLite, file closed: commit → true, p50", ours: took(median(ours.sinceCommit)),
 		limit: took(median(limit.sinceCommit)), against: against + ", file open",
