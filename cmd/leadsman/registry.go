@@ -4,6 +4,7 @@ import (
 	"log/slog"
 
 	"github.com/leadsman/leadsman/storage/driver"
+	"github.com/leadsman/leadsman/storage/preset/airflow"
 	"github.com/leadsman/leadsman/storage/preset/delayedjob"
 	"github.com/leadsman/leadsman/storage/preset/graphileworker"
 	"github.com/leadsman/leadsman/storage/preset/laravel"
@@ -19,6 +20,7 @@ var engines = map[string]func(SourceConfig, driver.Preset, *slog.Logger) (opened
 
 // presets are the job libraries whose queues can be read. What presetSQL reads by comes with each source.
 var presets = map[string]driver.Preset{
+	"airflow":         airflow.Preset,
 	"delayed_job":     delayedjob.Preset,
 	"graphile_worker": graphileworker.Preset,
 	"laravel":         laravel.Preset,

@@ -31,6 +31,8 @@ type Abilities struct {
 	Paused bool
 	// Retries is set when failed and snoozed jobs wait for another try.
 	Retries bool
+	// Undated is set when jobs can wait for later and the source does not tell until when.
+	Undated bool
 	// Orphans is set when running jobs stop counting after some time (less than 40 days) without a worker.
 	Orphans bool
 }

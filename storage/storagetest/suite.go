@@ -41,6 +41,7 @@ var (
 	lookahead  = func(h Harness) bool { return h.Abilities.Lookahead }
 	paused     = func(h Harness) bool { return h.Abilities.Paused }
 	retries    = func(h Harness) bool { return h.Abilities.Retries }
+	dated      = func(h Harness) bool { return !h.Abilities.Undated }
 	orphans    = func(h Harness) bool { return h.Abilities.Orphans }
 	push       = func(h Harness) bool { return h.Abilities.Push != "" }
 	bare       = func(h Harness) bool { return h.OpenBare != nil }

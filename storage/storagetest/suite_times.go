@@ -11,7 +11,7 @@ import (
 var timeTests = []suiteTest{
 	{"ReadTellsTheBackendsClock", nil, testNow},
 	{"ReadTellsHowLongTheOldestReadyJobWaits", nil, testOldest},
-	{"ReadTellsWhenTheFirstScheduledJobIsDue", nil, testNextDue},
+	{"ReadTellsWhenTheFirstScheduledJobIsDue", dated, testNextDue},
 	{"ReadTellsNoAgeWhereThereIsNoJob", nil, testNoAge},
 	{"ReadTellsAgesWithALookahead", lookahead, testAgesWithLookahead},
 }
