@@ -10,6 +10,7 @@ import (
 	"github.com/leadsman/leadsman/storage/preset/laravel"
 	"github.com/leadsman/leadsman/storage/preset/oban"
 	"github.com/leadsman/leadsman/storage/preset/river"
+	"github.com/leadsman/leadsman/storage/preset/solidqueue"
 )
 
 // engines are the places that jobs can be read from, by the name that config_source.go derives from a URL.
@@ -26,5 +27,6 @@ var presets = map[string]driver.Preset{
 	"laravel":         laravel.Preset,
 	"oban":            oban.Preset,
 	"river":           river.Preset,
+	"solid_queue":     solidqueue.Preset,
 	presetSQL:         {Name: presetSQL},
 }

@@ -1,0 +1,19 @@
+// Package solidqueue is the preset for Solid Queue (https://github.com/rails/solid_queue), the Active Job backend of Rails 8,
+// on PostgreSQL. README.md says what is read and what counts.
+package solidqueue
+
+import (
+	_ "embed" // for the query
+
+	"github.com/leadsman/leadsman/storage/driver"
+)
+
+//go:embed postgres.sql
+var postgresQuery string
+
+// Preset is Solid Queue as its versions 0.6 to 1.5 lay it out. It keeps no version in the database: what the query misses
+// is an error that names it.
+var Preset = driver.Preset{
+	Name:     "solid_queue",
+	Postgres: &driver.SQL{Query: postgresQuery}, // it announces nothing
+}
