@@ -86,7 +86,9 @@ func TestWatchWithAPresetThatAnnouncesNotAllSignalsAndHasItPolledToo(t *testing.
 	sql := listening(static(oneJob))
 	sql.Listen.Partial = "only some queues announce their jobs"
 	s := watch(t, open(t, postgres.Config{URL: always(dsn), SQL: sql}))
-	s.wait(t, "edge polling", func(s seen) bool { return s.mode == driver.ModeEdgePoll && s.why == sql.Listen.Partial && s.signals[""] == 1 })
+	s.wait(t, "edge polling", func(s seen) bool {
+		return s.mode == driver.ModeEdgePoll && s.why == sql.Listen.Partial && s.signals[""] == 1
+	})
 	notify(t, conn, "mail")
 	s.wait(t, "a signal for the queue", func(s seen) bool { return s.signals["mail"] == 1 })
 }

@@ -7,27 +7,27 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/leadsman/leadsman/storage/storagetest"
+	"github.com/leadsman/leadsman/storage/storagetest/sqltest"
 )
 
 // A fixture writes with Graphile Worker itself, of one release; where it has no call for what is to be, by SQL.
 type fixture struct {
-	t      *testing.T
+	t      testing.TB
 	node   *storagetest.Producer
-	pool   *pgxpool.Pool
+	db     *sqltest.DB
 	schema string
 	id     int
 }
 
 var _ storagetest.Fixture = (*fixture)(nil)
 
-// newFixture migrates the database behind url to the release's newest schema.
-func newFixture(t *testing.T, release, url, schema string) *fixture {
+// newFixture migrates the database to the release's newest schema.
+func newFixture(db *sqltest.DB, release, schema string) *fixture {
+	t := db.TB()
 	t.Helper()
-	f := &fixture{t: t, node: storagetest.Node(t, "graphile-worker"), pool: connect(t, url), schema: schema}
-	f.id = storagetest.Call[int](t, f.node, "open", map[string]any{"release": release, "url": url, "schema": schema})
+	f := &fixture{t: t, node: storagetest.Node(t, "graphile-worker"), db: db, schema: schema}
+	f.id = storagetest.Call[int](t, f.node, "open", map[string]any{"release": release, "url": db.URL(), "schema": schema})
 	t.Cleanup(func() { f.call("close", nil) })
 	return f
 }
@@ -61,7 +61,7 @@ func (f *fixture) Insert(task string, n int) {
 		f.add(task, n, nil)
 		return
 	}
-	exec(f.t, f.pool, "SELECT "+f.schema+".add_job($1) FROM generate_series(1, $2::int)", task, n)
+	f.db.Exec("SELECT "+f.schema+".add_job($1) FROM generate_series(1, $2::int)", task, n)
 }
 
 // Schedule implements storagetest.Fixture.
@@ -85,7 +85,7 @@ func (f *fixture) Orphan(task string, n int, age time.Duration) {
 	f.t.Helper()
 	ids := f.add(task, n, nil)
 	f.work(task, n, "hold")
-	exec(f.t, f.pool, "UPDATE "+f.schema+"._private_jobs SET locked_at = now() - $1::interval WHERE id = ANY ($2::text[]::bigint[])", age, ids)
+	f.db.Exec("UPDATE "+f.schema+"._private_jobs SET locked_at = now() - $1::float8 * interval '1 second' WHERE id = ANY ($2::text[]::bigint[])", age.Seconds(), ids)
 }
 
 // Fail implements storagetest.Fixture.

@@ -19,6 +19,7 @@ import (
 type DB struct {
 	tb     testing.TB
 	db     *sql.DB
+	url    string
 	sqlite bool
 }
 
@@ -60,11 +61,14 @@ func open(tb testing.TB, driver, dsn string) *DB {
 			tb.Errorf("close the test's own connection: %v", err)
 		}
 	})
-	return &DB{tb: tb, db: db}
+	return &DB{tb: tb, db: db, url: dsn}
 }
 
 // IsSQLite says which of the two it is, for the types that differ.
 func (d *DB) IsSQLite() bool { return d.sqlite }
+
+// URL is what it was opened by, for others to connect to the same database.
+func (d *DB) URL() string { return d.url }
 
 // TB is the test that it was opened for.
 func (d *DB) TB() testing.TB { return d.tb }

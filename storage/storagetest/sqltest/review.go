@@ -1,6 +1,7 @@
 package sqltest
 
 import (
+	"context"
 	"flag"
 	"os"
 	"strings"
@@ -35,15 +36,28 @@ func Golden(t *testing.T, path, got string) {
 // fixture inserts.
 func Grants[F storagetest.Fixture](t *testing.T, preset driver.SQL, newFixture func(*DB) F) {
 	t.Helper()
+	db := Postgres(t, storagetest.Postgres(t))
+	newFixture(db).Insert("mail", 2)
+	if got := ReadQueue(t, OpenPostgres(t, preset, Granted(t, db), ""), "mail"); got.Ready != 2 {
+		t.Errorf("with the documented grants: %+v, want 2 ready", got)
+	}
+}
+
+// Granted makes the role leadsman with what the GRANT lines of the preset's README.md give it, and no more, and returns
+// the database's URL for that role. It goes when the test ends.
+func Granted(t *testing.T, db *DB) string {
+	t.Helper()
 	readme, err := os.ReadFile("README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	url := storagetest.Postgres(t)
-	db := Postgres(t, url)
-	newFixture(db).Insert("mail", 2)
 	db.Exec("CREATE ROLE leadsman LOGIN CONNECTION LIMIT 5")
-	defer db.Exec("DROP OWNED BY leadsman; DROP ROLE leadsman")
+	t.Cleanup(func() {
+		// The test's context is done by now.
+		if _, err := db.db.ExecContext(context.Background(), "DROP OWNED BY leadsman; DROP ROLE leadsman"); err != nil {
+			t.Error(err)
+		}
+	})
 	grants := 0
 	for line := range strings.Lines(string(readme)) {
 		if strings.HasPrefix(line, "GRANT ") {
@@ -54,11 +68,7 @@ func Grants[F storagetest.Fixture](t *testing.T, preset driver.SQL, newFixture f
 	if grants == 0 {
 		t.Fatal("README.md documents no GRANT")
 	}
-	engine := newPostgres(t, preset, strings.Replace(url, "postgres@", "leadsman@", 1), "")
-	defer engine.Close()
-	if got := ReadQueue(t, engine, "mail"); got.Ready != 2 {
-		t.Errorf("with the documented grants: %+v, want 2 ready", got)
-	}
+	return strings.Replace(db.url, "postgres@", "leadsman@", 1)
 }
 
 // InASchema holds a preset to its tables being in a schema with an awkward name, which is not in the search path.
