@@ -57,8 +57,9 @@ type Source struct {
 	Resync     time.Duration // how often open streams look without a signal; 10 s
 }
 
-func (s *Source) sampling() sample.Options {
+func (s *Source) sampling(wait time.Duration) sample.Options {
 	opts := sample.Defaults()
+	opts.Wait = wait
 	setIf(&opts.MaxAge, s.MaxAge)
 	setIf(&opts.StaleAfter, s.StaleAfter)
 	setIf(&opts.Timeout, s.Timeout)
@@ -136,11 +137,11 @@ func (s *Server) add(opts *Source) error {
 	if s.sources[name] != nil {
 		return fmt.Errorf("scaler: two sources are named %q", name)
 	}
-	src := newSource(opts, s.hub, s.log)
+	src := newSource(opts, s.opts.Timeout, s.hub, s.log)
 	s.sources[name] = src
 	s.order = append(s.order, src)
 	s.asked = append(s.asked, query.Source{
-		Name: name, NoLookahead: opts.Traits().NoLookahead, CountLimit: opts.sampling().CountLimit,
+		Name: name, NoLookahead: opts.Traits().NoLookahead, CountLimit: opts.sampling(0).CountLimit,
 	})
 	return nil
 }

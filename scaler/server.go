@@ -81,8 +81,6 @@ func (s *Server) visible(id auth.Identity) []query.Source {
 
 // look samples the asker's queues and decides.
 func (s *Server) look(ctx context.Context, a *asker) (decision, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.opts.Timeout)
-	defer cancel()
 	view, err := a.source.get(ctx, &a.query)
 	if err != nil {
 		return decision{}, err

@@ -38,10 +38,11 @@ type source struct {
 	loud   time.Time // when a failure was last logged
 }
 
-func newSource(opts *Source, hub *wake.Hub, log *slog.Logger) *source {
+// newSource makes the source of opts; wait bounds how long a call waits for a read.
+func newSource(opts *Source, wait time.Duration, hub *wake.Hub, log *slog.Logger) *source {
 	s := &source{Source: opts.Source, resync: defaultResync, hub: hub, log: log.With("source", opts.Name())}
 	setIf(&s.resync, opts.Resync)
-	s.samples = sample.New(opts.Source, opts.sampling(), s.Signal)
+	s.samples = sample.New(opts.Source, opts.sampling(wait), s.Signal)
 	s.mode, s.reason, s.since = driver.ModeEdgePoll, "starting", time.Now()
 	return s
 }
@@ -115,10 +116,10 @@ func (s *source) get(ctx context.Context, q *query.Query) (sample.View, error) {
 	return view, err // it names the source already
 }
 
-// probe answers a stream that waits: a read at since or later.
-func (s *source) probe(ctx context.Context, q *query.Query, since time.Time) (sample.View, error) {
+// probe answers a stream that waits: a read at since or later, unless stop is closed before.
+func (s *source) probe(ctx context.Context, stop <-chan struct{}, q *query.Query, since time.Time) (sample.View, error) {
 	limit := int64(q.Activation) + 1
-	view, err := s.samples.Probe(ctx, wants(q), limit, since)
+	view, err := s.samples.Probe(ctx, stop, wants(q), limit, since)
 	s.note(ctx, err, nil)
 	return view, err // it names the source already
 }
@@ -132,8 +133,8 @@ const (
 // note logs when the source stops or begins to answer, and seldom while it does not. covered is an error that an
 // older sample made up for.
 func (s *source) note(ctx context.Context, err, covered error) {
-	if errors.Is(ctx.Err(), context.Canceled) {
-		return // the caller went away; that says nothing of the source
+	if errors.Is(ctx.Err(), context.Canceled) || errors.Is(err, sample.ErrClosed) {
+		return // the caller or the server goes away; that says nothing of the source
 	}
 	if err == nil {
 		err = covered

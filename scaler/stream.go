@@ -106,9 +106,7 @@ func (w *waker) run(ctx context.Context, ref *pb.ScaledObjectRef, leave permit) 
 // zero when none did. A source that cannot be read is no reason to say or to end anything: the next signal, or the
 // resync, checks again.
 func (w *waker) check(ctx context.Context, since, signalled time.Time) error {
-	readCtx, cancel := context.WithTimeout(ctx, w.opts.Timeout)
-	defer cancel()
-	view, err := w.source.probe(readCtx, &w.query, since)
+	view, err := w.source.probe(ctx, w.draining, &w.query, since)
 	if err != nil {
 		w.pulse.missed(time.Now())
 		return nil // see above; probe has logged it

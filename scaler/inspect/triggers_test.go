@@ -86,7 +86,8 @@ func TestListTriggersTellsHowLongAWakeTook(t *testing.T) {
 		b := serve(t, nil, source(t, "jobs", store))
 		b.listen(ref("queue", "mail"))
 		time.Sleep(time.Second)
-		store.Enqueue("video", 1) // a signal goes ahead, and the next is passed on with those of 20 ms
+		b.listen(ref("queue", "video"))
+		store.Enqueue("video", 1) // its signal goes ahead, and the next is passed on with those of 20 ms
 		time.Sleep(5 * time.Millisecond)
 		store.Enqueue("mail", 1)
 		time.Sleep(time.Second)

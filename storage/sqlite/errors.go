@@ -28,8 +28,7 @@ func (e *Engine) classify(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return ctx.Err()
 	}
-	var known *driver.Error
-	if errors.As(err, &known) {
+	if _, ok := errors.AsType[*driver.Error](err); ok {
 		return err
 	}
 	kind, text := driver.Unavailable, err.Error()

@@ -64,8 +64,8 @@ func (f *folder) moved() bool { return !sameFile(statOrNil(f.path), f.info) }
 // resolve follows symbolic links as SQLite does, which puts -wal and -journal beside the file they lead to. What is
 // not there yet is taken as it is written.
 func resolve(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		return target
 	}
 	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
 		return filepath.Join(dir, filepath.Base(path))

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -227,7 +226,7 @@ func openDescriptors(t *testing.T, path string) (n int) {
 		t.Skipf("the open files of this process cannot be listed here: %v", err)
 	}
 	for _, d := range descriptors {
-		if target, err := os.Readlink(filepath.Join("/proc/self/fd", d.Name())); err == nil && target == path {
+		if target, err := os.Readlink("/proc/self/fd/" + d.Name()); err == nil && target == path {
 			n++
 		}
 	}

@@ -27,5 +27,5 @@ func networkFS(path string) string {
 		return ""
 	}
 	// The field's type, and its sign, differ between architectures; the magic has 32 bits.
-	return networkMagic[int64(uint32(st.Type))]
+	return networkMagic[int64(uint32(st.Type))] //nolint:gosec // its 32 bits are wanted
 }

@@ -63,7 +63,7 @@ func readOnly(t *testing.T, dir string) {
 // Case 63.
 func TestReadExplainsAWALThatItCannotOpenReadOnly(t *testing.T) {
 	leave := map[string]func(t *testing.T, s *store){
-		"no log": func(t *testing.T, s *store) { s.close() },
+		"no log": func(_ *testing.T, s *store) { s.close() },
 		"a log left over": func(t *testing.T, s *store) {
 			// A writer that died: its log is there and the shared memory is not.
 			copyFile(t, s.path, s.path+".died")

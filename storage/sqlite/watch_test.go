@@ -128,7 +128,6 @@ func TestWatchSeesAFileThatReplacesTheOldOne(t *testing.T) {
 	path, next := filepath.Join(dir, "jobs.db"), filepath.Join(dir, "next.db")
 	engine := openEngine(t, path)
 	signals := watch(t, engine)
-	total := int64(0)
 	for round := range int64(5) {
 		// What a person does who swaps a database: end the writers, move the new file there, start them.
 		// That the old file's log is gone by then is up to us, too: an open reader would have kept it.
@@ -136,7 +135,7 @@ func TestWatchSeesAFileThatReplacesTheOldOne(t *testing.T) {
 		replacement.insert(int(round) + 1)
 		replacement.close()
 		rename(t, next, path)
-		total = round + 1
+		total := round + 1
 		signals.awaitChange(t, "a read on a signal sees the rows of the new file", seen(t, engine, total))
 
 		end := startWriter(t, path, 3)
@@ -153,9 +152,9 @@ func TestWatchSeesAFileThatReplacesTheOldOne(t *testing.T) {
 
 func TestWatchFollowsASymbolicLink(t *testing.T) {
 	dir, data := t.TempDir(), t.TempDir()
-	path, real := filepath.Join(dir, "jobs.db"), filepath.Join(data, "real.db")
-	writer := newWAL(t, real)
-	if err := os.Symlink(real, path); err != nil {
+	path, target := filepath.Join(dir, "jobs.db"), filepath.Join(data, "real.db")
+	writer := newWAL(t, target)
+	if err := os.Symlink(target, path); err != nil {
 		t.Fatal(err)
 	}
 	engine := openEngine(t, path)

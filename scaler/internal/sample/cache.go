@@ -179,9 +179,13 @@ func (c *cache) addWanted(wants map[driver.Want]struct{}) {
 	}
 }
 
-// put files what a flight's read returned. A failed read leaves all records as they are.
-func (c *cache) put(f *flight, got storage.Sample, err error) {
-	f.at, f.parts = got.Started, split(got.Queues)
+// put files what one read of a flight returned of wants, some of the flight's. A failed read leaves all records as
+// they are.
+func (c *cache) put(f *flight, wants []driver.Want, got storage.Sample, err error) {
+	parts := split(got.Queues)
+	if err == nil {
+		f.keep(wants, got.Started, parts)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.status.Reads++
@@ -192,14 +196,14 @@ func (c *cache) put(f *flight, got storage.Sample, err error) {
 		c.status.LastRead, c.status.Took, c.status.Notes = got.Started, got.Took, got.Notes
 	}
 	limited := f.limit != 0 && (c.opts.CountLimit == 0 || f.limit < c.opts.CountLimit)
-	for want := range f.wants {
+	for _, want := range wants {
 		e := c.entries[want]
 		if e == nil {
 			continue
 		}
 		e.tried = true
 		if err == nil {
-			c.fileLocked(e, want, record{at: f.at, queues: f.parts[want], limit: f.limit}, limited)
+			c.fileLocked(e, want, record{at: got.Started, queues: parts[want], limit: f.limit}, limited)
 			c.armLocked(e.due)
 		}
 	}

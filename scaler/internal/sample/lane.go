@@ -52,8 +52,18 @@ type flight struct {
 	started time.Time
 	done    chan struct{} // closed when what follows is set
 	err     error
-	at      time.Time // when the read began
+	at      time.Time // when its first read began
 	parts   map[driver.Want][]driver.Queue
+}
+
+// keep notes what a read that began at the given time has said of wants.
+func (f *flight) keep(wants []driver.Want, at time.Time, parts map[driver.Want][]driver.Queue) {
+	if f.parts == nil {
+		f.at, f.parts = at, make(map[driver.Want][]driver.Queue, len(f.wants))
+	}
+	for _, want := range wants {
+		f.parts[want] = parts[want]
+	}
 }
 
 // view is what the flight read of wants, which are among its own.
@@ -72,35 +82,46 @@ func (l *lane) state(now time.Time) (resting bool, lastErr error) {
 	return now.Before(l.rest), l.lastErr
 }
 
-// do waits for a read of wants that starts at since or later, and returns it, or its error, or ctx's.
-func (l *lane) do(ctx context.Context, s *Sampler, wants []driver.Want, limit int64, since time.Time, urgent bool) (*flight, error) {
-	f, err := l.join(s, wants, limit, since, urgent)
+// An order is what one caller wants read.
+type order struct {
+	wants  []driver.Want
+	limit  int64           // 0 is exact
+	since  time.Time       // the read must begin then or later
+	urgent bool            // it does not wait for the rest to end
+	stop   <-chan struct{} // the caller waits no longer than until it is closed; nil for never
+}
+
+// do waits for a read that fills the order, and returns it, or its error, or ctx's.
+func (l *lane) do(ctx context.Context, s *Sampler, o order) (*flight, error) {
+	f, err := l.join(s, o)
 	if err != nil {
 		return nil, err
 	}
 	select {
 	case <-f.done:
 		return f, f.err
+	case <-o.stop:
+		return nil, ErrClosed
 	case <-ctx.Done():
 		return nil, &storage.Error{Source: s.source.Name(), Kind: driver.Timeout, Message: "no answer in time"}
 	}
 }
 
 // join returns the flight to wait for: the one under way if it is recent and wide enough, else the next.
-func (l *lane) join(s *Sampler, wants []driver.Want, limit int64, since time.Time, urgent bool) (*flight, error) {
+func (l *lane) join(s *Sampler, o order) (*flight, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
 		return nil, ErrClosed
 	}
-	if f := l.current; f != nil && !f.started.Before(since) && f.covers(wants, limit) {
+	if f := l.current; f != nil && !f.started.Before(o.since) && f.covers(o.wants, o.limit) {
 		return f, nil
 	}
 	if l.next == nil {
-		l.next = &flight{wants: map[driver.Want]struct{}{}, limit: limit, done: make(chan struct{})}
+		l.next = &flight{wants: map[driver.Want]struct{}{}, limit: o.limit, done: make(chan struct{})}
 	}
-	l.next.add(wants, limit)
-	if urgent && !l.next.urgent {
+	l.next.add(o.wants, o.limit)
+	if o.urgent && !l.next.urgent {
 		l.next.urgent = true
 		if l.hurry != nil {
 			l.hurry <- struct{}{}

@@ -15,6 +15,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,6 +32,8 @@ type Options struct {
 	StaleAfter time.Duration
 	// Timeout bounds one read.
 	Timeout time.Duration
+	// Wait bounds how long Get waits for a read.
+	Wait time.Duration
 	// Idle is how long a queue nobody asks for is still read along.
 	Idle time.Duration
 	// CountLimit bounds each count; 0 counts exactly, however long it takes.
@@ -44,6 +48,7 @@ func Defaults() Options {
 		MaxAge:     time.Second,
 		StaleAfter: 30 * time.Second,
 		Timeout:    2 * time.Second,
+		Wait:       2 * time.Second,
 		Idle:       5 * time.Minute,
 		CountLimit: 100_000,
 		MaxWants:   100_000,
@@ -100,7 +105,7 @@ func (s *Sampler) Close() {
 }
 
 // Get returns the wanted queues from a sample at most MaxAge old. Where that cannot be had, because reads fail,
-// rest or take longer than ctx allows, it returns the last one up to StaleAfter, with Err set if a read failed.
+// rest or take longer than Wait or ctx allow, it returns the last one up to StaleAfter, with Err set if a read failed.
 // Past that it returns the error.
 func (s *Sampler) Get(ctx context.Context, wants []driver.Want) (View, error) {
 	now := time.Now()
@@ -122,7 +127,11 @@ func (s *Sampler) Get(ctx context.Context, wants []driver.Want) (View, error) {
 	if state == doubted {
 		since = now
 	}
-	_, readErr := s.pull.do(ctx, s, wants, s.opts.CountLimit, since, state == unread || state == doubted)
+	ctx, cancel := context.WithTimeout(ctx, s.opts.Wait)
+	defer cancel()
+	_, readErr := s.pull.do(ctx, s, order{
+		wants: wants, limit: s.opts.CountLimit, since: since, urgent: state == unread || state == doubted,
+	})
 	return s.after(wants, readErr)
 }
 
@@ -145,8 +154,9 @@ func (s *Sampler) after(wants []driver.Want, readErr error) (View, error) {
 }
 
 // Probe returns the wanted queues as they were at since or later, with counts that may stop at limit. It never
-// returns what is older: where it cannot read, it fails.
-func (s *Sampler) Probe(ctx context.Context, wants []driver.Want, limit int64, since time.Time) (View, error) {
+// returns what is older: where it cannot read, it fails. It waits for a read, which is bounded and so is the rest
+// before it, until ctx is done or stop is closed.
+func (s *Sampler) Probe(ctx context.Context, stop <-chan struct{}, wants []driver.Want, limit int64, since time.Time) (View, error) {
 	if s.opts.CountLimit > 0 {
 		limit = min(limit, s.opts.CountLimit)
 	}
@@ -156,7 +166,7 @@ func (s *Sampler) Probe(ctx context.Context, wants []driver.Want, limit int64, s
 	if _, _, err := s.cache.look(wants, time.Now()); err != nil { // keeps the queues among those read along
 		return View{}, err
 	}
-	f, err := s.wake.do(ctx, s, wants, limit, since, false)
+	f, err := s.wake.do(ctx, s, order{wants: wants, limit: limit, since: since, stop: stop})
 	if err != nil {
 		return View{}, err
 	}
@@ -165,17 +175,26 @@ func (s *Sampler) Probe(ctx context.Context, wants []driver.Want, limit int64, s
 
 // read does a flight's read and puts it into the cache.
 func (s *Sampler) read(f *flight) error {
+	for wants := range slices.Chunk(slices.Collect(maps.Keys(f.wants)), maxRead) {
+		if err := s.readSome(f, wants); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxRead is how many queues one statement asks for at most. Those of more triggers than that are read one part
+// after the other, so that a source with very many does not run into its timeout with all of them.
+const maxRead = 1000
+
+func (s *Sampler) readSome(f *flight, wants []driver.Want) error {
 	ctx, cancel := context.WithTimeout(s.ctx, s.opts.Timeout)
 	defer cancel()
-	req := driver.Request{Wants: make([]driver.Want, 0, len(f.wants)), Limit: f.limit}
-	for want := range f.wants {
-		req.Wants = append(req.Wants, want)
-	}
-	got, err := s.source.Read(ctx, req)
+	got, err := s.source.Read(ctx, driver.Request{Wants: wants, Limit: f.limit})
 	if s.ctx.Err() != nil {
 		return fmt.Errorf("source %q: shutting down", s.source.Name())
 	}
-	s.cache.put(f, got, err)
+	s.cache.put(f, wants, got, err)
 	return err
 }
 

@@ -268,10 +268,10 @@ func TestProbeNeverReturnsWhatIsOlderThanTheSignal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &slow{takes: 5 * time.Millisecond}
 		s := newSampler(t, r, nil)
-		go func() { _, _ = s.Probe(t.Context(), want("mail"), 1, time.Now()) }()
+		go func() { _, _ = s.Probe(t.Context(), nil, want("mail"), 1, time.Now()) }()
 		time.Sleep(time.Millisecond) // that read is under way and has seen an empty queue
 		r.ready("mail", 1)
-		view, err := s.Probe(t.Context(), want("mail"), 1, time.Now())
+		view, err := s.Probe(t.Context(), nil, want("mail"), 1, time.Now())
 		if err != nil || view.Queues[0].Ready != 1 {
 			t.Errorf("Probe = %+v, %v, want the job that came before the signal", view, err)
 		}
@@ -291,7 +291,7 @@ func TestProbeOfAThousandStreamsIsOneRead(t *testing.T) {
 		var streams sync.WaitGroup
 		for range 1000 {
 			streams.Go(func() {
-				if view, err := s.Probe(t.Context(), want("mail"), 1, since); err != nil || view.Queues[0].Ready != 1 {
+				if view, err := s.Probe(t.Context(), nil, want("mail"), 1, since); err != nil || view.Queues[0].Ready != 1 {
 					t.Errorf("Probe = %+v, %v", view, err)
 				}
 			})
@@ -312,7 +312,7 @@ func TestGetAfterProbeCountsInFull(t *testing.T) {
 		s := newSampler(t, r, nil)
 		ready(t, s, "mail")
 		r.ready("mail", 500)
-		if view, err := s.Probe(t.Context(), want("mail"), 1, time.Now()); err != nil || view.Queues[0].Ready != 1 {
+		if view, err := s.Probe(t.Context(), nil, want("mail"), 1, time.Now()); err != nil || view.Queues[0].Ready != 1 {
 			t.Fatalf("Probe = %+v, %v, want a count that stops at 1", view, err)
 		}
 		if got := ready(t, s, "mail"); got != 500 {
@@ -328,7 +328,7 @@ func TestProbeOfABacklogLeavesTheFullCountInForce(t *testing.T) {
 		r.ready("mail", 500)
 		s := newSampler(t, r, nil)
 		ready(t, s, "mail")
-		if _, err := s.Probe(t.Context(), want("mail"), 1, time.Now()); err != nil {
+		if _, err := s.Probe(t.Context(), nil, want("mail"), 1, time.Now()); err != nil {
 			t.Fatal(err)
 		}
 		before := r.reads()
@@ -449,7 +449,7 @@ func TestProbeIsNotAnsweredFromACountThatStoppedEarlier(t *testing.T) {
 		s := newSampler(t, r, nil)
 		since := time.Now()
 		for _, c := range []struct{ limit, want int64 }{{1, 1}, {13, 13}, {5, 13}, {math.MaxInt64, 500}, {1, 500}} {
-			view, err := s.Probe(t.Context(), want("mail"), c.limit, since)
+			view, err := s.Probe(t.Context(), nil, want("mail"), c.limit, since)
 			if err != nil || view.Queues[0].Ready != c.want {
 				t.Errorf("Probe to %d = %+v, %v, want %d", c.limit, view, err, c.want)
 			}
@@ -459,7 +459,7 @@ func TestProbeIsNotAnsweredFromACountThatStoppedEarlier(t *testing.T) {
 			streams.Go(func() {
 				since := time.Now()
 				limit := int64(1 + i%7)
-				if view, err := s.Probe(t.Context(), want("mail"), limit, since); err != nil || view.Queues[0].Ready < limit || view.At.Before(since) {
+				if view, err := s.Probe(t.Context(), nil, want("mail"), limit, since); err != nil || view.Queues[0].Ready < limit || view.At.Before(since) {
 					t.Errorf("Probe to %d = %+v, %v", limit, view, err)
 				}
 			})
@@ -496,7 +496,7 @@ func TestSlowReadDoesNotDelayTheNextProbe(t *testing.T) {
 		s := newSampler(t, r, nil)
 		probe := func() time.Duration {
 			start := time.Now()
-			if _, err := s.Probe(t.Context(), want("mail"), 1, start); err != nil {
+			if _, err := s.Probe(t.Context(), nil, want("mail"), 1, start); err != nil {
 				t.Fatal(err)
 			}
 			return time.Since(start)
@@ -512,6 +512,33 @@ func TestSlowReadDoesNotDelayTheNextProbe(t *testing.T) {
 		}
 		if busy, all := 100*r.takes, time.Since(start); busy > all/10+time.Second {
 			t.Errorf("probes without end read for %v of %v, want a tenth", busy, all)
+		}
+	})
+}
+
+func TestVeryManyQueuesAreReadInParts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := &slow{takes: time.Millisecond}
+		s := newSampler(t, r, nil)
+		names := make([]string, 2500)
+		for i := range names {
+			names[i] = fmt.Sprint("q", i)
+			r.ready(names[i], int64(i))
+		}
+		view, err := s.Get(t.Context(), want(names...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range names {
+			if q := &view.Queues[i]; q.Name != names[i] || q.Ready != int64(i) {
+				t.Fatalf("queue %d is %+v", i, q)
+			}
+		}
+		for _, req := range r.requests {
+			if len(req.Wants) > 1000 {
+				t.Errorf("a read of %d queues", len(req.Wants))
+			}
 		}
 	})
 }

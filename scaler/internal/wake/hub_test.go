@@ -113,6 +113,27 @@ func TestUnarmedSubHearsOnceASecond(t *testing.T) {
 	})
 }
 
+func TestBusyQueueDoesNotHoldUpAnother(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHub(t)
+		busy, idle := h.Subscribe("src", []string{"busy"}, nil), h.Subscribe("src", []string{"idle"}, nil)
+		defer busy.Close()
+		defer idle.Close()
+		busy.Arm(false)
+		for range 100 {
+			h.Signal("src", "busy")
+			time.Sleep(time.Millisecond)
+			start := time.Now()
+			h.Signal("src", "idle")
+			if !rung(idle) || !time.Now().Equal(start) {
+				t.Fatal("the signal was held up")
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	})
+}
+
 // A stream that becomes inactive may just have missed the job that makes it active again.
 func TestArmingRingsForWhatWasMissed(t *testing.T) {
 	t.Parallel()

@@ -104,12 +104,14 @@ func (s *source) dispatch(opts Options, stop <-chan struct{}) {
 		case <-stop:
 			return
 		case <-s.ring:
-			s.round(lagging)
+			rang := s.round(lagging)
 			if len(lagging) > 0 && !waiting {
 				waiting = true
 				lag.Reset(opts.Lag)
 			}
-			pause(opts.Coalesce, stop)
+			if rang { // else a busy queue that nobody waits for would hold up the others
+				pause(opts.Coalesce, stop)
+			}
 		case <-lag.C:
 			waiting = false
 			for sub, first := range lagging {
@@ -120,12 +122,15 @@ func (s *source) dispatch(opts Options, stop <-chan struct{}) {
 	}
 }
 
-// round rings every armed Sub that a dirty queue concerns, and notes the others as lagging.
-func (s *source) round(lagging map[*Sub]int64) {
+// round rings every armed Sub that a dirty queue concerns, and notes the others as lagging. It says whether there
+// was one to ring.
+func (s *source) round(lagging map[*Sub]int64) (rang bool) {
 	dirty, all := s.take()
 	now := s.now()
 	tell := func(sub *Sub, first int64) {
-		if _, ok := lagging[sub]; !sub.hear(first, now) && !ok {
+		if sub.hear(first, now) {
+			rang = true
+		} else if _, ok := lagging[sub]; !ok {
 			lagging[sub] = first
 		}
 	}
@@ -151,6 +156,7 @@ func (s *source) round(lagging map[*Sub]int64) {
 			}
 		}
 	}
+	return rang
 }
 
 func pause(d time.Duration, stop <-chan struct{}) {
