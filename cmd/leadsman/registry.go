@@ -6,6 +6,7 @@ import (
 	"github.com/leadsman/leadsman/storage/driver"
 	"github.com/leadsman/leadsman/storage/preset/airflow"
 	"github.com/leadsman/leadsman/storage/preset/delayedjob"
+	"github.com/leadsman/leadsman/storage/preset/flexiq"
 	"github.com/leadsman/leadsman/storage/preset/graphileworker"
 	"github.com/leadsman/leadsman/storage/preset/laravel"
 	"github.com/leadsman/leadsman/storage/preset/oban"
@@ -23,6 +24,7 @@ var engines = map[string]func(SourceConfig, driver.Preset, *slog.Logger) (opened
 var presets = map[string]driver.Preset{
 	"airflow":         airflow.Preset,
 	"delayed_job":     delayedjob.Preset,
+	"flexiq":          flexiq.Preset,
 	"graphile_worker": graphileworker.Preset,
 	"laravel":         laravel.Preset,
 	"oban":            oban.Preset,
