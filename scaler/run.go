@@ -11,7 +11,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
@@ -19,25 +18,34 @@ import (
 	"github.com/leadsman/leadsman/scaler/internal/auth"
 )
 
+// workers is how many goroutines wait for calls.
+const workers = 64
+
 // maxRequest bounds a request, in bytes. Metadata of a trigger are a few hundred.
 const maxRequest = 256 << 10
 
-// register makes the gRPC server. There is no maximum age for connections, because its GOAWAY ends streams with an
+// newGRPC makes the gRPC server with all its services; it has goroutines from then on. There is no maximum age for connections, because its GOAWAY ends streams with an
 // error, and no bound on streams, because KEDA puts all its streams and calls on one connection.
-func (s *Server) register() {
-	s.grpc = grpc.NewServer(
+func (s *Server) newGRPC() *grpc.Server {
+	server := grpc.NewServer(
 		grpc.Creds(auth.WithHints(s.credentials(), s.log)),
 		grpc.ChainUnaryInterceptor(s.access.UnaryInterceptor),
 		grpc.ChainStreamInterceptor(s.access.StreamInterceptor),
 		grpc.MaxRecvMsgSize(maxRequest),
+		// Goroutines that stay spare each call the growth of its stack. Streams take them for good, and then calls
+		// get goroutines of their own, as without.
+		grpc.NumStreamWorkers(workers),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
 		grpc.WaitForHandlers(true),
 	)
-	s.health = health.NewServer()
-	healthpb.RegisterHealthServer(s.grpc, s.health)
-	pb.RegisterExternalScalerServer(s.grpc, service{Server: s})
-	reflection.Register(s.grpc)
+	healthpb.RegisterHealthServer(server, s.health)
+	pb.RegisterExternalScalerServer(server, service{Server: s})
+	for _, added := range s.services {
+		server.RegisterService(added.desc, added.impl)
+	}
+	reflection.Register(server)
+	return server
 }
 
 func (s *Server) credentials() credentials.TransportCredentials {
@@ -50,7 +58,13 @@ func (s *Server) credentials() credentials.TransportCredentials {
 // RegisterService adds a service to those that the server offers, behind the same access rules: package inspect's,
 // for one. It is called before Run.
 func (s *Server) RegisterService(desc *grpc.ServiceDesc, impl any) {
-	s.grpc.RegisterService(desc, impl)
+	s.services = append(s.services, addedService{desc, impl})
+}
+
+// An addedService is one that RegisterService was called with.
+type addedService struct {
+	desc *grpc.ServiceDesc
+	impl any
 }
 
 // Run serves until ctx is done, then ends in order: health says so, streams end cleanly, calls under way are
@@ -59,6 +73,7 @@ func (s *Server) Run(ctx context.Context) error {
 	if s.opts.Listener == nil {
 		return errors.New("scaler: no listener")
 	}
+	server := s.newGRPC()
 	s.hub.Start()
 	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWatching()
@@ -67,16 +82,16 @@ func (s *Server) Run(ctx context.Context) error {
 		watchers.Go(func() { src.watch(watching) })
 	}
 	served := make(chan error, 1)
-	go func() { served <- s.grpc.Serve(s.opts.Listener) }()
+	go func() { served <- server.Serve(s.opts.Listener) }()
 
 	var err error
 	select {
 	case <-ctx.Done():
 		s.log.Info("shutting down")
-		s.drain()
+		s.drain(server)
 		err = <-served
 	case err = <-served:
-		s.drain()
+		s.drain(server)
 	}
 	stopWatching()
 	watchers.Wait()
@@ -93,15 +108,15 @@ func wrapServe(err error) error {
 
 // drain ends all streams and calls, by force once ShutdownTimeout is over. Streams go first, because a graceful stop
 // waits for them, and a stream that ends with OK has KEDA back in 2 s, at another replica.
-func (s *Server) drain() {
+func (s *Server) drain(server *grpc.Server) {
 	s.health.Shutdown()
 	close(s.draining)
 	force := time.AfterFunc(s.opts.ShutdownTimeout, func() {
 		s.log.Warn("calls are cut off: the shutdown has taken too long", "timeout", s.opts.ShutdownTimeout)
-		s.grpc.Stop()
+		server.Stop()
 	})
 	defer force.Stop()
-	s.grpc.GracefulStop()
+	server.GracefulStop()
 }
 
 func (s *Server) closeSources() error {

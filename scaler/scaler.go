@@ -17,7 +17,6 @@ import (
 	"net"
 	"time"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
 
 	"github.com/leadsman/leadsman/scaler/internal/auth"
@@ -86,7 +85,7 @@ type Server struct {
 	hub      *wake.Hub
 	triggers triggers
 	health   *health.Server
-	grpc     *grpc.Server
+	services []addedService
 	draining chan struct{} // closed when streams are to end
 }
 
@@ -100,6 +99,7 @@ func New(opts Options) (*Server, error) {
 		opts:     opts,
 		log:      opts.Logger,
 		sources:  make(map[string]*source, len(opts.Sources)),
+		health:   health.NewServer(),
 		draining: make(chan struct{}),
 	}
 	var err error
@@ -116,7 +116,6 @@ func New(opts Options) (*Server, error) {
 			return nil, err
 		}
 	}
-	s.register()
 	return s, nil
 }
 

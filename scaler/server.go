@@ -59,7 +59,10 @@ func (s *Server) ask(id auth.Identity, namespace string, metadata map[string]str
 
 // beyond returns a queue, or a glob, that q asks for and id is not granted, if there is one.
 func beyond(id auth.Identity, q *query.Query) (pattern string, found bool) {
-	if q.Queues == "" {
+	switch {
+	case id.EveryQueue():
+		return "", false
+	case q.Queues == "":
 		return "*", !id.QueuePattern("*")
 	}
 	for _, pattern := range q.Patterns() {

@@ -56,6 +56,9 @@ func (i Identity) QueuePattern(pattern string) bool {
 	return i.queues(canonical(pattern), true)
 }
 
+// EveryQueue tells whether the grant does not limit the queues.
+func (i Identity) EveryQueue() bool { return i.valid() && len(i.grant.Queues) == 0 }
+
 func (i Identity) queues(text string, isPattern bool) bool {
 	if !i.valid() {
 		return false
