@@ -73,7 +73,10 @@ func TestNothingConfiguredIsTheEmbeddedSourceOnLoopback(t *testing.T) {
 	want := Config{
 		GRPC: GRPCConfig{Listen: "127.0.0.1:50051"}, ShutdownTimeout: 10 * time.Second, Log: LogConfig{Format: "text"},
 		Sources: []SourceConfig{}, Embedded: true,
-		Sampling: SamplingConfig{MaxAge: time.Second, StaleAfter: 30 * time.Second, CountLimit: 100_000, Timeout: 2 * time.Second},
+		Sampling: SamplingConfig{
+			MaxAge: time.Second, StaleAfter: 30 * time.Second, CountLimit: 100_000, Timeout: 2 * time.Second,
+			Resync: 10 * time.Second,
+		},
 	}
 	if diff := cmp.Diff(want, got, secretText); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -111,7 +114,9 @@ func TestWholeFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	base := SamplingConfig{MaxAge: 2 * time.Second, StaleAfter: time.Minute, CountLimit: 5000, Timeout: time.Second}
+	base := SamplingConfig{
+		MaxAge: 2 * time.Second, StaleAfter: time.Minute, CountLimit: 5000, Timeout: time.Second, Resync: 10 * time.Second,
+	}
 	exact, slow := base, base
 	exact.CountLimit, slow.MaxAge = 0, 5*time.Second
 	want := Config{
