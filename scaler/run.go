@@ -24,8 +24,9 @@ const workers = 64
 // maxRequest bounds a request, in bytes. Metadata of a trigger are a few hundred.
 const maxRequest = 256 << 10
 
-// newGRPC makes the gRPC server with all its services; it has goroutines from then on. There is no maximum age for connections, because its GOAWAY ends streams with an
-// error, and no bound on streams, because KEDA puts all its streams and calls on one connection.
+// newGRPC makes the gRPC server with all its services; it has goroutines from then on. There is no maximum age for
+// connections, because its GOAWAY ends streams with an error, and no bound on streams, because KEDA puts all its
+// streams and calls on one connection.
 func (s *Server) newGRPC() *grpc.Server {
 	server := grpc.NewServer(
 		grpc.Creds(auth.WithHints(s.credentials(), s.log)),

@@ -109,7 +109,7 @@ func (w *waker) check(ctx context.Context, since, signalled time.Time) error {
 	view, err := w.source.probe(ctx, w.draining, &w.query, since)
 	if err != nil {
 		w.pulse.missed(time.Now())
-		return nil // see above; probe has logged it
+		return nil //nolint:nilerr // see above; probe has logged it
 	}
 	d := decide(&w.query, view.Queues)
 	now := time.Now()
