@@ -36,6 +36,7 @@ func TestReadNamesTheGrantThatIsMissing(t *testing.T) {
 	ready(t, engine, "mail")
 }
 
+// Case 56.
 func TestReadRefusesRowsThatAPolicyHides(t *testing.T) {
 	dsn := storagetest.Postgres(t)
 	conn := connect(t, dsn)
@@ -54,6 +55,7 @@ func TestReadRefusesRowsThatAPolicyHides(t *testing.T) {
 	}
 }
 
+// Case 57.
 func TestReadFindsTheTablesInASchemaOfAnyName(t *testing.T) {
 	dsn := storagetest.Postgres(t)
 	conn := connect(t, dsn)
@@ -92,6 +94,7 @@ func TestReadSaysWhatTheSchemaLacks(t *testing.T) {
 	mustFail(t, open(t, postgres.Config{URL: always(other), SQL: static("SELECT 1")}), driver.Schema, "database", "does not exist")
 }
 
+// Case 24.
 func TestReadRefusesWhatTheQueryCannotCompute(t *testing.T) {
 	dsn := storagetest.Postgres(t)
 	mustFail(t, open(t, postgres.Config{URL: always(dsn), SQL: static("SELECT 'mail' AS queue, 1/0 AS ready")}), driver.Contract, "division by zero")
@@ -109,6 +112,7 @@ var passwords = []string{
 	`a@b/c#d?e%`, `it's\`, "tab\there", "new\nline", ` leading and trailing `, `"quoted"`, `$1 {schema} %41`, `pässwörd`, `hunter2:x`, `'`, `\'`,
 }
 
+// Case 48.
 func TestAnyPasswordWorksInBothForms(t *testing.T) {
 	cluster := storagetest.StartCluster(t, storagetest.Password("hunter2"))
 	dsn := cluster.Database(t)
@@ -141,6 +145,7 @@ func TestAnyPasswordWorksInBothForms(t *testing.T) {
 	}
 }
 
+// Case 28.
 func TestErrorsHoldNoPassword(t *testing.T) {
 	cluster := storagetest.StartCluster(t, storagetest.Password("right"))
 	address := cluster.Address()

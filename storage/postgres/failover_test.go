@@ -26,6 +26,7 @@ func demote(t *testing.T, cluster *storagetest.Cluster) {
 	cluster.Start(t)
 }
 
+// Case 52.
 func TestReadRefusesAServerThatLostItsPrimaryRole(t *testing.T) {
 	cluster := storagetest.StartCluster(t)
 	dsn := cluster.SuperuserURL()

@@ -10,6 +10,7 @@ import (
 	"github.com/leadsman/leadsman/storage/storagetest"
 )
 
+// Case 50.
 func TestReadsThroughATransactionPoolerNoticeItOnce(t *testing.T) {
 	dsn := storagetest.Postgres(t)
 	through := pgbouncer(t, dsn)
@@ -79,6 +80,7 @@ func TestReadsWithPoolerSetPrepareNothing(t *testing.T) {
 	}
 }
 
+// Case 51.
 func TestWatchThroughATransactionPoolerHearsNoCanaryAndSaysSo(t *testing.T) {
 	dsn := storagetest.Postgres(t)
 	through := pgbouncer(t, dsn)

@@ -73,6 +73,7 @@ func TestReadGivesUpASlowStatement(t *testing.T) {
 	mustFail(t, engine, driver.Timeout, "did not answer in time")
 }
 
+// Case 54.
 func TestReadGivesUpALockedTableAndLeavesNoWaiter(t *testing.T) {
 	dsn := storagetest.Postgres(t)
 	conn := connect(t, dsn)
@@ -124,6 +125,7 @@ func TestReadThatItsCallerGivesUpIsCancelledOnTheServer(t *testing.T) {
 	eventually(t, "the server has stopped the statement", func() bool { return number(t, conn, sleeping) == 0 })
 }
 
+// Case 49.
 func TestReadsShareASmallPool(t *testing.T) {
 	cluster := storagetest.StartCluster(t, storagetest.Setting("max_connections", "20"))
 	dsn := cluster.Database(t)

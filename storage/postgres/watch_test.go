@@ -149,6 +149,7 @@ func TestWatchStaysHealthyInSilence(t *testing.T) {
 	}
 }
 
+// Case 53.
 func TestWatchDrainsAlwaysAndOutsideOfTransactions(t *testing.T) {
 	dsn := storagetest.Postgres(t)
 	conn := connect(t, dsn)

@@ -24,6 +24,7 @@ func tlsCreds(t *testing.T, ca *authorityCA) credentials.TransportCredentials {
 	return credentials.NewTLS(served.Config())
 }
 
+// Case 69.
 func TestPlaintextClientOnTLSPortIsExplained(t *testing.T) {
 	ca := newCA(t)
 	logger, log := newLogger()
@@ -42,6 +43,7 @@ func TestPlaintextClientOnTLSPortIsExplained(t *testing.T) {
 	}
 }
 
+// Case 69.
 func TestTLSClientOnPlaintextPortIsExplained(t *testing.T) {
 	logger, log := newLogger()
 	addr := serve(t, authority(t, auth.Policy{}), auth.WithHints(insecure.NewCredentials(), logger))

@@ -86,6 +86,7 @@ const addJobs = `INSERT INTO river_job (state, queue, priority, kind, args, max_
 	       CASE WHEN $1 = 'completed' THEN now() END
 	FROM generate_series(1, $3::int) g`
 
+// Case 60.
 func TestThousandsOfOrphanedJobsAreNotRunning(t *testing.T) {
 	dsn := storagetest.Postgres(t)
 	storagetest.RiverPostgres(t, dsn)
@@ -133,6 +134,7 @@ func explain(t *testing.T, pool *pgxpool.Pool, query, wants string, limit int) c
 	return c
 }
 
+// Case 55.
 func TestReadsAreBoundedProbesOfRiversIndex(t *testing.T) {
 	dsn := storagetest.Postgres(t)
 	storagetest.RiverPostgres(t, dsn)

@@ -65,6 +65,7 @@ func TestAQueryOfOnesOwnKeepsTheContracts(t *testing.T) {
 	})
 }
 
+// Case 24.
 func TestWhatBreaksTheRowContractIsAnErrorThatNamesIt(t *testing.T) {
 	dsn := storagetest.Postgres(t)
 	tests := map[string]string{
@@ -121,6 +122,7 @@ func TestNullAndNoRowAreNoJobs(t *testing.T) {
 	}
 }
 
+// Case 58.
 func TestTheDatabasesClockDecidesInAnyTimeZone(t *testing.T) {
 	dsn := storagetest.Postgres(t)
 	conn, err := pgx.Connect(t.Context(), dsn)
