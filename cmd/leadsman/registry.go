@@ -7,6 +7,7 @@ import (
 	"github.com/leadsman/leadsman/storage/preset/airflow"
 	"github.com/leadsman/leadsman/storage/preset/delayedjob"
 	"github.com/leadsman/leadsman/storage/preset/flexiq"
+	"github.com/leadsman/leadsman/storage/preset/goodjob"
 	"github.com/leadsman/leadsman/storage/preset/graphileworker"
 	"github.com/leadsman/leadsman/storage/preset/laravel"
 	"github.com/leadsman/leadsman/storage/preset/oban"
@@ -25,6 +26,7 @@ var presets = map[string]driver.Preset{
 	"airflow":         airflow.Preset,
 	"delayed_job":     delayedjob.Preset,
 	"flexiq":          flexiq.Preset,
+	"good_job":        goodjob.Preset,
 	"graphile_worker": graphileworker.Preset,
 	"laravel":         laravel.Preset,
 	"oban":            oban.Preset,
