@@ -41,8 +41,8 @@ test-race: deps ## run the tests under the race detector (needs a C compiler)
 	@go test -race $(PKG)
 
 .PHONY: test-libraries
-test-libraries: ## run the presets' tests that drive the real job libraries (npm installs those, pinned by a lockfile)
-	@scripts/deps node
+test-libraries: ## run the presets' tests that drive the real job libraries (of npm, pinned by a lockfile, and of Debian)
+	@scripts/deps libraries
 	@cd test/libraries && npm ci --silent --no-audit --no-fund
 	@go test -tags libraries ./storage/preset/...
 

@@ -16,9 +16,9 @@ import (
 	"testing"
 )
 
-// A Producer is a running program of test/libraries: a job library of the Node world, which enqueues and works jobs as
-// it does in the field. It is told what to do by one JSON object a line on its standard input and answers each with
-// one on its standard output; it ends when its standard input does, and so with this process.
+// A Producer is a running program of test/libraries: a job library of another language's world, which enqueues and works
+// jobs as it does in the field. It is told what to do by one JSON object a line on its standard input and answers each
+// with one on its standard output; it ends when its standard input does, and so with this process.
 //
 // Its methods may be called from several goroutines.
 type Producer struct {
@@ -38,28 +38,56 @@ var producers struct {
 // Node returns the Producer that test/libraries/<name>.js is, and starts it if it does not run.
 func Node(tb testing.TB, name string) *Producer {
 	tb.Helper()
+	return producer(tb, name+".js", func(dir string) (string, error) {
+		if _, err := os.Stat(filepath.Join(dir, "node_modules")); err != nil {
+			return "", errors.New("the job libraries are not installed in test/libraries: run `make test-libraries`")
+		}
+		return node(dir), nil
+	})
+}
+
+// Script returns the Producer that a file of test/libraries is, and starts it if it does not run. A program in PATH
+// runs it, such as ruby, which finds the job library in the system's packages.
+func Script(tb testing.TB, program, file string) *Producer {
+	tb.Helper()
+	return producer(tb, file, func(string) (string, error) {
+		path, err := exec.LookPath(program)
+		if err != nil {
+			err = fmt.Errorf("%w; run `make test-libraries`, which installs what is missing", err)
+		}
+		return path, err
+	})
+}
+
+// producer returns the program by its file name. interpreter says what runs it, in the folder test/libraries.
+func producer(tb testing.TB, file string, interpreter func(dir string) (string, error)) *Producer {
+	tb.Helper()
 	producers.Lock()
 	defer producers.Unlock()
-	if p, ok := producers.running[name]; ok {
+	if p, ok := producers.running[file]; ok {
 		return p
 	}
-	p, err := startNode(name)
+	p, err := start(file, interpreter)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	if producers.running == nil {
 		producers.running = make(map[string]*Producer)
 	}
-	producers.running[name] = p
+	producers.running[file] = p
 	return p
 }
 
-func startNode(name string) (*Producer, error) {
+func start(file string, interpreter func(dir string) (string, error)) (*Producer, error) {
 	dir, err := libraries()
 	if err != nil {
 		return nil, err
 	}
-	p := &Producer{cmd: exec.Command(node(dir), name+".js")}
+	program, err := interpreter(dir)
+	if err != nil {
+		return nil, err
+	}
+	p := &Producer{cmd: exec.Command(program, file)}
 	p.cmd.Dir, p.cmd.Stderr = dir, os.Stderr
 	if p.in, err = p.cmd.StdinPipe(); err != nil {
 		return nil, err
@@ -73,7 +101,7 @@ func startNode(name string) (*Producer, error) {
 	return p, p.cmd.Start()
 }
 
-// libraries finds the module's folder test/libraries, with the libraries installed.
+// libraries finds the module's folder test/libraries.
 func libraries() (string, error) {
 	at, err := os.Getwd()
 	if err != nil {
@@ -82,9 +110,6 @@ func libraries() (string, error) {
 	for ; ; at = filepath.Dir(at) {
 		dir := filepath.Join(at, "test", "libraries")
 		if _, err := os.Stat(filepath.Join(dir, "package-lock.json")); err == nil {
-			if _, err := os.Stat(filepath.Join(dir, "node_modules")); err != nil {
-				return "", errors.New("the job libraries are not installed in test/libraries: run `make test-libraries`")
-			}
 			return dir, nil
 		}
 		if at == filepath.Dir(at) {
@@ -153,7 +178,7 @@ func stopProducers() error {
 	for name, p := range producers.running {
 		all = append(all, p.in.Close())
 		if err := p.cmd.Wait(); err != nil && !strings.Contains(err.Error(), "file already closed") {
-			all = append(all, fmt.Errorf("%s.js: %w", name, err))
+			all = append(all, fmt.Errorf("%s: %w", name, err))
 		}
 	}
 	producers.running = nil
