@@ -11,6 +11,7 @@ import (
 	"github.com/leadsman/leadsman/storage/preset/graphileworker"
 	"github.com/leadsman/leadsman/storage/preset/laravel"
 	"github.com/leadsman/leadsman/storage/preset/oban"
+	"github.com/leadsman/leadsman/storage/preset/pgboss"
 	"github.com/leadsman/leadsman/storage/preset/river"
 	"github.com/leadsman/leadsman/storage/preset/solidqueue"
 )
@@ -30,6 +31,7 @@ var presets = map[string]driver.Preset{
 	"graphile_worker": graphileworker.Preset,
 	"laravel":         laravel.Preset,
 	"oban":            oban.Preset,
+	"pg_boss":         pgboss.Preset,
 	"river":           river.Preset,
 	"solid_queue":     solidqueue.Preset,
 	presetSQL:         {Name: presetSQL},
