@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -19,22 +20,39 @@ type Cost struct {
 	Loops map[string]int
 }
 
-// Explain runs a PostgreSQL preset's query under the engine's planner settings and returns what it cost. wants is the
-// parameter's JSON; the tables are those whose scans are of interest.
+// Explain runs a PostgreSQL preset's query as the engine does, by a generic plan that knows none of the parameters' values
+// and under the engine's planner settings, and returns what it cost. wants is the parameter's JSON; the tables are those
+// whose scans are of interest.
 func Explain(db *DB, query, wants string, limit int, tables ...string) Cost {
 	db.tb.Helper()
-	db.Exec("SET enable_seqscan = off; SET enable_bitmapscan = off; SET jit = off; SET max_parallel_workers_per_gather = 0")
-	defer db.Exec("RESET enable_seqscan; RESET enable_bitmapscan; RESET jit; RESET max_parallel_workers_per_gather")
+	values := pgx.NamedArgs{"wants": quote(wants), "limit": strconv.Itoa(limit), "running_max_age": "86400"}
+	text, args, err := values.RewriteQuery(db.tb.Context(), nil, strings.ReplaceAll(query, "{schema}", ""), nil)
+	if err != nil {
+		db.tb.Fatal(err)
+	}
+	literals := make([]string, len(args))
+	for i, arg := range args {
+		literals[i] = fmt.Sprint(arg)
+	}
+	db.Exec("SET enable_seqscan = off; SET enable_bitmapscan = off; SET jit = off; SET max_parallel_workers_per_gather = 0;" +
+		"SET plan_cache_mode = force_generic_plan")
+	defer db.Exec("RESET enable_seqscan; RESET enable_bitmapscan; RESET jit; RESET max_parallel_workers_per_gather;" +
+		"RESET plan_cache_mode; DEALLOCATE preset")
+	db.Exec("PREPARE preset AS " + text)
+	execute := "EXECUTE preset"
+	if len(literals) > 0 {
+		execute += "(" + strings.Join(literals, ", ") + ")"
+	}
 	var plan []byte
-	row := db.db.QueryRowContext(db.tb.Context(),
-		"EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) "+strings.ReplaceAll(query, "{schema}", ""),
-		pgx.QueryExecModeExec, // the parameters' types come from the query's own casts
-		pgx.NamedArgs{"wants": wants, "limit": limit, "running_max_age": 86400.0})
+	row := db.db.QueryRowContext(db.tb.Context(), "EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) "+execute)
 	if err := row.Scan(&plan); err != nil {
 		db.tb.Fatalf("EXPLAIN: %v", err)
 	}
 	return read(db, plan, tables)
 }
+
+// quote makes a literal of a text.
+func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
 // AbsentWants is the JSON of n names that nobody uses.
 func AbsentWants(n int) string {
