@@ -59,6 +59,8 @@ func TestReadTellsTheVersionByTheTablesComment(t *testing.T) {
 	sqltest.Fails(t, engine, driver.Schema, "version 99: known are 9–14; update leadsman")
 	db.Exec("COMMENT ON TABLE oban_jobs IS '8'")
 	sqltest.Fails(t, engine, driver.Schema, "version 8: known are 9–14; update the job library")
+	db.Exec("COMMENT ON TABLE oban_jobs IS 'jobs of ours'")
+	sqltest.Fails(t, engine, driver.Schema, "not installed here", "no schema version")
 	db.Exec("COMMENT ON TABLE oban_jobs IS NULL")
 	sqltest.Fails(t, engine, driver.Schema, "not installed here", "no schema version")
 	db.Exec("COMMENT ON TABLE oban_jobs IS '∞'")

@@ -65,6 +65,8 @@ func TestReadTellsTheVersionByTheTablesComment(t *testing.T) {
 	sqltest.Fails(t, engine, driver.Schema, "version 99: known are 4–7; update leadsman")
 	db.Exec("COMMENT ON TABLE que_jobs IS '3'")
 	sqltest.Fails(t, engine, driver.Schema, "version 3: known are 4–7; update the job library")
+	db.Exec("COMMENT ON TABLE que_jobs IS 'jobs of ours'")
+	sqltest.Fails(t, engine, driver.Schema, "not installed here", "no schema version")
 	db.Exec("COMMENT ON TABLE que_jobs IS NULL")
 	sqltest.Fails(t, engine, driver.Schema, "not installed here", "no schema version")
 }
