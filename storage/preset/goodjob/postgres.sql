@@ -76,7 +76,7 @@ locked AS MATERIALIZED (
 -- A scheduler serves all queues, those named, or all but those named after a minus; one process may have several.
 schedulers AS MATERIALIZED (
   SELECT a.id, coalesce((s.stats ->> 'max_threads')::bigint, 0) AS threads, starts_with(t.queues, '-') AS except,
-         ARRAY(SELECT btrim(n.name) FROM string_to_table(ltrim(t.queues, '+-'), ',') AS n(name)) AS names
+         ARRAY(SELECT btrim(n.name) FROM unnest(string_to_array(ltrim(t.queues, '+-'), ',')) AS n(name)) AS names
   FROM alive a
   CROSS JOIN LATERAL jsonb_array_elements(
     CASE jsonb_typeof(a.state -> 'schedulers') WHEN 'array' THEN a.state -> 'schedulers' ELSE '[]' END) AS s(stats)

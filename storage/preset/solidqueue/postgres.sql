@@ -64,7 +64,7 @@ running AS MATERIALIZED (
 workers AS MATERIALIZED (
   SELECT a.id, coalesce((a.metadata ->> 'thread_pool_size')::bigint, 0) AS threads, btrim(q.name) AS pattern
   FROM alive a
-  CROSS JOIN LATERAL string_to_table(coalesce(nullif(btrim(a.metadata ->> 'queues'), ''), '*'), ',') AS q(name)
+  CROSS JOIN LATERAL unnest(string_to_array(coalesce(nullif(btrim(a.metadata ->> 'queues'), ''), '*'), ',')) AS q(name)
   WHERE a.kind = 'Worker'
 ),
 counts AS MATERIALIZED (
