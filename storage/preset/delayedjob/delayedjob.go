@@ -4,6 +4,7 @@ package delayedjob
 
 import (
 	_ "embed" // for the queries
+	"strings"
 	"time"
 
 	"github.com/leadsman/leadsman/storage/driver"
@@ -11,6 +12,9 @@ import (
 
 //go:embed postgres.sql
 var postgresQuery string
+
+//go:embed version.sql
+var versionQuery string
 
 //go:embed sqlite.sql
 var sqliteQuery string
@@ -23,9 +27,20 @@ const NoQueue = "(none)"
 // longer is free for the next worker.
 const maxRunTime = 4 * time.Hour
 
-// Preset is Delayed Job since its version 3, which brought named queues; nothing that is read has changed since.
+// Preset is Delayed Job since its version 3, which brought named queues; nothing that is read has changed since. The
+// versions are of the type of its times, which is up to the application.
 var Preset = driver.Preset{
-	Name:     "delayed_job",
-	Postgres: &driver.SQL{Query: postgresQuery, RunningMaxAge: maxRunTime},
-	SQLite:   &driver.SQL{Query: sqliteQuery, RunningMaxAge: maxRunTime},
+	Name: "delayed_job",
+	Postgres: &driver.SQL{
+		Version: versionQuery,
+		Layouts: []driver.Layout{
+			{From: 1, To: 1, Query: query("statement_timestamp() AT TIME ZONE 'utc'")},
+			{From: 2, To: 2, Query: query("statement_timestamp()")},
+		},
+		RunningMaxAge: maxRunTime,
+	},
+	SQLite: &driver.SQL{Query: sqliteQuery, RunningMaxAge: maxRunTime},
 }
+
+// query is the query for times of the type of now.
+func query(now string) string { return strings.ReplaceAll(postgresQuery, "{now}", now) }

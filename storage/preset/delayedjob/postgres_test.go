@@ -1,6 +1,8 @@
 package delayedjob_test
 
 import (
+	"errors"
+	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
@@ -13,10 +15,9 @@ import (
 	"github.com/leadsman/leadsman/storage/storagetest/sqltest"
 )
 
-func TestPostgresQueryIsTheReviewedText(t *testing.T) {
-	for file, schema := range map[string]string{"postgres.golden.sql": "", "postgres_schema.golden.sql": `My "Jobs"`} {
-		engine := sqltest.OpenPostgres(t, *delayedjob.Preset.Postgres, "host=127.0.0.1", schema)
-		sqltest.Golden(t, filepath.Join("testdata", file), engine.Query())
+func TestPostgresQueriesAreTheReviewedTexts(t *testing.T) {
+	for _, layout := range delayedjob.Preset.Postgres.Layouts {
+		sqltest.Golden(t, filepath.Join("testdata", fmt.Sprintf("postgres_%d.golden.sql", layout.From)), layout.Query)
 	}
 }
 
@@ -52,6 +53,19 @@ func TestTheZoneOfTheDatabaseChangesNothing(t *testing.T) {
 	}
 }
 
+// Compared with each other, such times would be off by the zone.
+func TestTimesOfDifferentTypesAreASchemaError(t *testing.T) {
+	url := storagetest.Postgres(t)
+	f := newFixture(sqltest.Postgres(t, url))
+	f.db.Exec("ALTER TABLE delayed_jobs ALTER COLUMN locked_at TYPE timestamptz")
+	_, err := sqltest.OpenPostgres(t, *delayedjob.Preset.Postgres, url, "").
+		Read(t.Context(), driver.Request{Wants: []driver.Want{{Queue: "mail"}}})
+	var known *driver.Error
+	if !errors.As(err, &known) || known.Kind != driver.Schema {
+		t.Errorf("got %v, want a schema error", err)
+	}
+}
+
 func TestAJobThatNeverComesIsScheduled(t *testing.T) {
 	url := storagetest.Postgres(t)
 	f := newFixture(sqltest.Postgres(t, url))
@@ -75,7 +89,7 @@ func TestEachReadIsOnePassOverTheTable(t *testing.T) {
 		"1,000 absent":     sqltest.AbsentWants(1000),
 		"every queue":      `[{"queue": null, "lookahead": 0}]`,
 	} {
-		cost := sqltest.Explain(db, delayedjob.Preset.Postgres.Query, wants, 1000, "delayed_jobs")
+		cost := sqltest.Explain(db, delayedjob.Preset.Postgres.Layouts[0].Query, wants, 1000, "delayed_jobs")
 		if diff := cmp.Diff(map[string]int{"Seq Scan": 1}, cost.Loops); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}

@@ -1,42 +1,36 @@
 -- Delayed Job on SQLite: one row per wanted queue, from one pass over the table, which has no index that knows queues.
 --
--- Active Record stores times as text in UTC. SQLite reads their microseconds rounded to a millisecond and cuts its own
--- clock to one; 2 ms of grace keep a job that was enqueued just now from counting as scheduled right after its commit.
+-- Active Record stores times as text in UTC and compares them as text, and so does this. It writes microseconds, and
+-- SQLite cuts its clock to a millisecond; 2 ms of grace keep a job that was enqueued just now from counting as scheduled
+-- right after its commit. Jobs without a queue go by the name (none).
 WITH
 
-clock (epoch) AS MATERIALIZED (SELECT unixepoch('now', 'subsec')),
+clock (epoch, expired) AS MATERIALIZED (
+    SELECT unixepoch('now', 'subsec'), strftime('%F %R:%f', unixepoch('now', 'subsec') - @running_max_age, 'unixepoch')
+),
 
 want (queue, lookahead) AS MATERIALIZED (
     SELECT value ->> 'queue', CAST(coalesce(value ->> 'lookahead', 0) AS real) FROM json_each(@wants)
 ),
 
-horizon (lookahead) AS MATERIALIZED (SELECT DISTINCT lookahead FROM want),
-
-job (queue, run_at, locked_at, failed) AS (
-    SELECT
-        coalesce(nullif(queue, ''), '(none)'),
-        unixepoch(run_at, 'subsec'),
-        unixepoch(locked_at, 'subsec'),
-        failed_at IS NOT NULL
-    FROM {schema}delayed_jobs
+horizon (lookahead, due) AS MATERIALIZED (
+    SELECT DISTINCT want.lookahead, strftime('%F %R:%f', clock.epoch + want.lookahead + 0.002, 'unixepoch') FROM want, clock
 ),
 
 -- CROSS JOIN keeps the table on the outside: it is read once.
-seen (queue, lookahead, run_at, since, state) AS (
+seen (queue, lookahead, run_at, locked_at, state) AS (
     SELECT
-        job.queue,
+        coalesce(nullif(job.queue, ''), '(none)'),
         horizon.lookahead,
         job.run_at,
-        -- A job whose worker died is ready again when its lock has expired.
-        max(job.run_at, coalesce(job.locked_at + @running_max_age, job.run_at)),
+        job.locked_at,
         CASE
-            WHEN job.failed THEN 'failed'
-            WHEN job.locked_at >= clock.epoch - @running_max_age THEN 'running'
-            WHEN job.run_at > clock.epoch + horizon.lookahead + 0.002 THEN 'scheduled'
+            WHEN job.failed_at IS NOT NULL THEN 'failed'
+            WHEN job.locked_at >= clock.expired THEN 'running'
+            WHEN job.run_at > horizon.due THEN 'scheduled'
             WHEN job.run_at IS NOT NULL THEN 'ready'
         END
-    FROM job CROSS JOIN clock CROSS JOIN horizon
-    WHERE EXISTS (SELECT 1 FROM want WHERE queue IS NULL) OR job.queue IN (SELECT queue FROM want WHERE queue IS NOT NULL)
+    FROM {schema}delayed_jobs AS job CROSS JOIN clock CROSS JOIN horizon
 ),
 
 counted AS MATERIALIZED (
@@ -46,7 +40,9 @@ counted AS MATERIALIZED (
         count(*) FILTER (WHERE state = 'ready') AS ready,
         count(*) FILTER (WHERE state = 'running') AS running,
         count(*) FILTER (WHERE state = 'scheduled') AS scheduled,
-        min(since) FILTER (WHERE state = 'ready') AS oldest,
+        min(run_at) FILTER (WHERE state = 'ready' AND locked_at IS NULL) AS fresh,
+        -- A job whose worker died is ready again when its lock has expired.
+        min(locked_at) FILTER (WHERE state = 'ready') AS stale,
         min(run_at) FILTER (WHERE state = 'scheduled') AS next_due
     FROM seen
     GROUP BY queue, lookahead
@@ -59,8 +55,12 @@ SELECT
     counted.ready,
     counted.running,
     counted.scheduled,
-    max(0.0, clock.epoch - counted.oldest) AS oldest_seconds,
-    max(0.0, counted.next_due - clock.epoch) AS next_due_seconds
+    CASE WHEN counted.ready > 0 THEN max(
+        0.0,
+        coalesce(clock.epoch - unixepoch(counted.fresh, 'subsec'), 0.0),
+        coalesce(clock.epoch - @running_max_age - unixepoch(counted.stale, 'subsec'), 0.0)
+    ) END AS oldest_seconds,
+    max(0.0, unixepoch(counted.next_due, 'subsec') - clock.epoch) AS next_due_seconds
 FROM counted, clock
 WHERE EXISTS (
     SELECT 1 FROM want
