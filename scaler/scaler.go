@@ -147,4 +147,10 @@ func (s *Server) add(opts *Source) error {
 
 // Signal says that a queue of a source may have changed, or any of its queues if queue is "": what a producer
 // knows that no watcher sees. It reports whether the source exists.
-func (s *Server) Signal(source, queue string) bool { return s.hub.Signal(source, queue) }
+func (s *Server) Signal(source, queue string) bool {
+	src, ok := s.sources[source]
+	if ok {
+		src.Signal(queue)
+	}
+	return ok
+}

@@ -48,7 +48,10 @@ func newSource(opts *Source, wait time.Duration, hub *wake.Hub, log *slog.Logger
 }
 
 // Signal implements driver.Sink.
-func (s *source) Signal(queue string) { s.hub.Signal(s.Name(), queue) }
+func (s *source) Signal(queue string) {
+	s.samples.Signal(queue) // first: who is woken by the hub may ask at once
+	s.hub.Signal(s.Name(), queue)
+}
 
 // Push implements driver.Sink.
 func (s *source) Push(mode driver.Mode, reason string) {
@@ -98,12 +101,12 @@ func (s *source) watch(ctx context.Context) {
 			return
 		case <-resync.C:
 			if open, _ := s.hub.Subs(s.Name()); open > 0 {
-				s.Signal("")
+				s.hub.Signal(s.Name(), "") // no news, so what is sampled stays good
 			}
 		case <-poll.C:
 			mode, _, _ := s.pushMode()
 			if _, armed := s.hub.Subs(s.Name()); mode == driver.ModeEdgePoll && armed > 0 {
-				s.Signal("")
+				s.hub.Signal(s.Name(), "")
 			}
 		}
 	}

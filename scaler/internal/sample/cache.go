@@ -14,6 +14,7 @@ type state int
 
 const (
 	fresh   state = iota // at most MaxAge old
+	news                 // it said that there is nothing to do, and a signal has come since
 	usable               // older, but not past StaleAfter
 	doubted              // a probe has seen more since than the last full count
 	failed               // too old or never read, and a read has been tried
@@ -39,6 +40,16 @@ func (r *record) ready() int64 {
 		n += r.queues[i].Ready
 	}
 	return n
+}
+
+// idle says that there was nothing to do.
+func (r *record) idle() bool {
+	for i := range r.queues {
+		if r.queues[i].Ready > 0 || r.queues[i].Running > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // An entry is what is known of one Want.
@@ -71,6 +82,7 @@ type cache struct {
 
 	mu      sync.Mutex
 	entries map[driver.Want]*entry
+	signals signals
 	swept   time.Time // when idle entries were last dropped
 	status  Status
 	timer   *time.Timer // fires at the earliest due
@@ -91,6 +103,9 @@ func (c *cache) look(wants []driver.Want, now time.Time) (View, state, error) {
 		}
 		r, trusted := e.best()
 		worst = max(worst, c.grade(e, r, trusted, now))
+		if worst == fresh && r.idle() && c.signals.after(want.Queue, r.at) {
+			worst = news
+		}
 		view.add(r)
 	}
 	return view, worst, nil
@@ -143,6 +158,7 @@ func (c *cache) wantLocked(want driver.Want, now time.Time) (*entry, error) {
 		}
 		e = &entry{}
 		c.entries[want] = e
+		c.signals.know(want.Queue)
 	}
 	e.asked = now
 	return e, nil
@@ -165,6 +181,7 @@ func (c *cache) sweepLocked(now time.Time) {
 	for want, e := range c.entries {
 		if now.Sub(e.asked) > c.opts.Idle {
 			delete(c.entries, want)
+			c.signals.forget(want.Queue)
 		}
 	}
 }

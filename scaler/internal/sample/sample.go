@@ -104,6 +104,14 @@ func (s *Sampler) Close() {
 	s.cache.close()
 }
 
+// Signal says that the named queue may have changed, or every queue if it is "". It takes constant time. A sample that
+// found nothing to do is no answer any more to whoever asks for the queue afterwards.
+func (s *Sampler) Signal(queue string) {
+	s.cache.mu.Lock()
+	defer s.cache.mu.Unlock()
+	s.cache.signals.note(queue, time.Now())
+}
+
 // Get returns the wanted queues from a sample at most MaxAge old. Where that cannot be had, because reads fail,
 // rest or take longer than Wait or ctx allow, it returns the last one up to StaleAfter, with Err set if a read failed.
 // Past that it returns the error.
@@ -117,14 +125,14 @@ func (s *Sampler) Get(ctx context.Context, wants []driver.Want) (View, error) {
 	switch {
 	case state == fresh:
 		return view, nil
-	case state == usable && resting:
+	case (state == news || state == usable) && resting:
 		view.Err = lastErr
 		return view, nil
 	case state == failed && resting && lastErr != nil:
 		return View{}, lastErr
 	}
 	since := now.Add(-s.opts.MaxAge)
-	if state == doubted {
+	if state == news || state == doubted {
 		since = now
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.opts.Wait)
@@ -143,7 +151,7 @@ func (s *Sampler) after(wants []driver.Want, readErr error) (View, error) {
 		return View{}, err
 	case state == fresh:
 		return view, nil
-	case state == usable || state == doubted:
+	case state == news || state == usable || state == doubted:
 		view.Err = readErr
 		return view, nil
 	case readErr == nil:

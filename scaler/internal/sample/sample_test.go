@@ -542,3 +542,30 @@ func TestVeryManyQueuesAreReadInParts(t *testing.T) {
 		}
 	})
 }
+
+// Somebody enqueues and asks at once: the empty sample of a moment ago is no answer.
+func TestEmptySampleIsNoAnswerAfterASignal(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := &slow{takes: time.Millisecond}
+		r.ready("busy", 5)
+		s := newSampler(t, r, nil)
+		ready(t, s, "mail")
+		ready(t, s, "busy")
+		time.Sleep(100 * time.Millisecond)
+		r.ready("mail", 3)
+		s.Signal("mail")
+		if got := ready(t, s, "mail"); got != 3 {
+			t.Errorf("ready = %d after a signal, want 3", got)
+		}
+		time.Sleep(100 * time.Millisecond)
+		before := r.reads()
+		s.Signal("busy")
+		s.Signal("other")
+		ready(t, s, "busy")
+		ready(t, s, "mail")
+		if got := r.reads() - before; got != 0 {
+			t.Errorf("%d reads for signals of queues that have work anyway, or that nobody asks for; want 0", got)
+		}
+	})
+}
