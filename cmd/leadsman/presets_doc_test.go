@@ -22,7 +22,7 @@ func TestPresetsDocIsCurrent(t *testing.T) {
 	const doc = "../../docs/presets.md"
 	want := presetsDoc(t)
 	if *update {
-		if err := os.WriteFile(doc, []byte(want), 0o644); err != nil { //nolint:gosec // everybody may read it
+		if err := os.WriteFile(doc, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

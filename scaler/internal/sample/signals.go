@@ -37,7 +37,8 @@ func (s *signals) know(queue string) {
 }
 
 func (s *signals) forget(queue string) {
-	if s.wanted[queue]--; s.wanted[queue] == 0 {
+	s.wanted[queue]--
+	if s.wanted[queue] == 0 {
 		delete(s.wanted, queue)
 		delete(s.last, queue)
 	}
