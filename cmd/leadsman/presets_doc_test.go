@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -59,7 +58,7 @@ storage/preset; edit those.
 
 func readPresetDoc(t *testing.T, name string) string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("../../storage/preset", strings.ReplaceAll(name, "_", ""), "README.md"))
+	data, err := os.ReadFile("../../storage/preset/" + strings.ReplaceAll(name, "_", "") + "/README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
