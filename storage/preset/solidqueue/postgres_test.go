@@ -69,7 +69,7 @@ func TestThePoolIsTheLiveWorkersThatServeTheQueue(t *testing.T) {
 	f.worker(`{"queues":"mail","thread_pool_size":100}`, 6*time.Minute) // dead
 	f.worker(``, 0)                                                     // says nothing
 	f.Exec(`INSERT INTO solid_queue_processes (kind, name, pid, metadata, last_heartbeat_at, created_at)
-		VALUES ('Dispatcher', 'd', 1, '{"batch_size":500}', ` + from(0) + ", " + from(0) + ")")
+		VALUES ('Dispatcher', 'd', 1, '{"batch_size":500}', ` + f.from(0) + ", " + f.from(0) + ")")
 	engine := sqltest.OpenPostgres(t, preset, url, "")
 	for queue, want := range map[string]driver.Pool{
 		"mail": {Workers: 3, Capacity: 8}, "mail-eu": {Workers: 4, Capacity: 15}, "images": {Workers: 3, Capacity: 8},

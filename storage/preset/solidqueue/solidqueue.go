@@ -1,9 +1,9 @@
 // Package solidqueue is the preset for Solid Queue (https://github.com/rails/solid_queue), the Active Job backend of Rails 8,
-// on PostgreSQL. README.md says what is read and what counts.
+// on PostgreSQL and SQLite. README.md says what is read and what counts.
 package solidqueue
 
 import (
-	_ "embed" // for the query
+	_ "embed" // for the queries
 
 	"github.com/leadsman/leadsman/storage/driver"
 )
@@ -11,9 +11,13 @@ import (
 //go:embed postgres.sql
 var postgresQuery string
 
+//go:embed sqlite.sql
+var sqliteQuery string
+
 // Preset is Solid Queue as its versions 0.6 to 1.5 lay it out. It keeps no version in the database: what the query misses
 // is an error that names it.
 var Preset = driver.Preset{
 	Name:     "solid_queue",
 	Postgres: &driver.SQL{Query: postgresQuery}, // it announces nothing
+	SQLite:   &driver.SQL{Query: sqliteQuery},
 }
