@@ -12,6 +12,7 @@ import (
 	"github.com/leadsman/leadsman/storage/preset/laravel"
 	"github.com/leadsman/leadsman/storage/preset/oban"
 	"github.com/leadsman/leadsman/storage/preset/pgboss"
+	"github.com/leadsman/leadsman/storage/preset/pgmq"
 	"github.com/leadsman/leadsman/storage/preset/procrastinate"
 	"github.com/leadsman/leadsman/storage/preset/que"
 	"github.com/leadsman/leadsman/storage/preset/river"
@@ -34,6 +35,7 @@ var presets = map[string]driver.Preset{
 	"laravel":         laravel.Preset,
 	"oban":            oban.Preset,
 	"pg_boss":         pgboss.Preset,
+	"pgmq":            pgmq.Preset,
 	"procrastinate":   procrastinate.Preset,
 	"que":             que.Preset,
 	"river":           river.Preset,

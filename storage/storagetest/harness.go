@@ -33,6 +33,9 @@ type Abilities struct {
 	Retries bool
 	// Undated is set when jobs can wait for later and the source does not tell until when.
 	Undated bool
+	// FoldsNames is set when the library does not tell all names apart. What it does with odd ones is for the
+	// preset's own tests.
+	FoldsNames bool
 	// Orphans is set when running jobs stop counting after some time (less than 40 days) without a worker.
 	Orphans bool
 }

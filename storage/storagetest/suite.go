@@ -42,6 +42,7 @@ var (
 	paused     = func(h Harness) bool { return h.Abilities.Paused }
 	retries    = func(h Harness) bool { return h.Abilities.Retries }
 	dated      = func(h Harness) bool { return !h.Abilities.Undated }
+	exactNames = func(h Harness) bool { return !h.Abilities.FoldsNames }
 	orphans    = func(h Harness) bool { return h.Abilities.Orphans }
 	push       = func(h Harness) bool { return h.Abilities.Push != "" }
 	bare       = func(h Harness) bool { return h.OpenBare != nil }

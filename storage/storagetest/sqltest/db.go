@@ -84,6 +84,14 @@ func (d *DB) Exec(statement string, args ...any) {
 	}
 }
 
+// Row reads the one row of a query.
+func (d *DB) Row(query string, into ...any) {
+	d.tb.Helper()
+	if err := d.db.QueryRowContext(d.tb.Context(), query).Scan(into...); err != nil {
+		d.tb.Fatalf("%s: %v", query, err)
+	}
+}
+
 // Expr is a value given as SQL instead, which may use i, the number of the row from 1 on.
 type Expr string
 
