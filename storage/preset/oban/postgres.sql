@@ -1,5 +1,5 @@
 -- Each look is a probe of Oban's index (state, queue, priority, scheduled_at, id), and each count is bounded. Priority
--- stands before the time in it, so "due by now" and "due first" are asked once for each priority, 0 to 9. The LIMIT
+-- stands before the time in it, so "due by now" and "due first" are asked once for each priority in use. The LIMIT
 -- and ORDER BY within each look keep it a probe whatever the planner thinks of the table.
 --
 -- Ready is what Oban's fetching takes, available jobs whatever their time, and what its stager would make
@@ -26,30 +26,43 @@ targets AS (
   UNION
   SELECT h.queue, w.lookahead FROM wants w CROSS JOIN hops h WHERE w.queue IS NULL AND h.queue IS NOT NULL
 ),
--- The states in which a queue has jobs, and among them those that jobs become ready from. All that follows is spared for
--- the others, and with it nearly everything for a name that nobody uses. The ORDER BY keeps the look on the index that
--- begins with state and queue: there are others that begin with state, and all jobs of a state to go through.
+-- The states in which a queue has jobs, and of those that jobs become ready from the priorities, hopping from one to the
+-- next. All that follows is spared for the others, and with it nearly everything for a name that nobody uses. The
+-- ORDER BY keeps each look on the index that begins with state and queue: there are others that begin with state, and
+-- all jobs of a state to go through.
+heads AS (
+  SELECT t.queue, s.state, (SELECT j.priority FROM {schema}oban_jobs j WHERE j.state = s.state AND j.queue = t.queue
+                            ORDER BY j.priority, j.scheduled_at LIMIT 1) AS priority
+  FROM (SELECT DISTINCT queue FROM targets) AS t
+  CROSS JOIN unnest(enum_range(NULL::{schema}oban_job_state)) AS s(state)
+  UNION ALL
+  SELECT h.queue, h.state, (SELECT j.priority FROM {schema}oban_jobs j
+                            WHERE j.state = h.state AND j.queue = h.queue AND j.priority > h.priority
+                            ORDER BY j.priority, j.scheduled_at LIMIT 1)
+  FROM heads h
+  WHERE h.priority IS NOT NULL AND h.state::text IN ('available', 'scheduled', 'retryable')
+),
 live AS MATERIALIZED (
-  SELECT f.*, ARRAY(SELECT s.state FROM unnest(f.states) AS s(state)
-                    WHERE s.state::text IN ('available', 'scheduled', 'retryable')) AS open
-  FROM (
-    SELECT t.queue, t.lookahead, clock.now, clock.now + t.lookahead * interval '1 second' AS horizon,
-           ARRAY(SELECT s.state FROM unnest(enum_range(NULL::{schema}oban_job_state)) AS s(state)
-                 WHERE (SELECT true FROM {schema}oban_jobs j WHERE j.state = s.state AND j.queue = t.queue
-                        ORDER BY j.priority, j.scheduled_at LIMIT 1)) AS states
-    FROM targets t
-    CROSS JOIN (SELECT statement_timestamp() AT TIME ZONE 'utc' AS now) AS clock
-  ) AS f
+  SELECT t.queue, t.lookahead, clock.now, clock.now + t.lookahead * interval '1 second' AS horizon,
+         h.queue IS NOT NULL AS known, coalesce(h.executing, false) AS executing, h.states, h.priorities
+  FROM targets t
+  CROSS JOIN (SELECT statement_timestamp() AT TIME ZONE 'utc' AS now) AS clock
+  LEFT JOIN (
+    SELECT h.queue, bool_or(h.state = 'executing') AS executing,
+           array_agg(h.state) FILTER (WHERE h.state::text IN ('available', 'scheduled', 'retryable')) AS states,
+           array_agg(h.priority) FILTER (WHERE h.state::text IN ('available', 'scheduled', 'retryable')) AS priorities
+    FROM heads h WHERE h.priority IS NOT NULL GROUP BY h.queue
+  ) AS h ON h.queue = t.queue
 ),
 counts AS (
   SELECT l.*, ready.n AS ready, scheduled.n AS scheduled, running.n AS running
   FROM live l
   CROSS JOIN LATERAL (
     SELECT count(*) AS n FROM (
-      SELECT FROM unnest(l.open) AS s(state), generate_series(0, 9) AS p(priority), LATERAL (
+      SELECT FROM unnest(l.states, l.priorities) AS p(state, priority), LATERAL (
         SELECT FROM {schema}oban_jobs j
-        WHERE j.state = s.state AND j.queue = l.queue AND j.priority = p.priority
-          AND j.scheduled_at <= CASE s.state::text WHEN 'available' THEN 'infinity' ELSE l.horizon END
+        WHERE j.state = p.state AND j.queue = l.queue AND j.priority = p.priority
+          AND j.scheduled_at <= CASE p.state::text WHEN 'available' THEN 'infinity' ELSE l.horizon END
         ORDER BY j.scheduled_at LIMIT nullif(@limit::bigint, 0) + 1
       ) AS due
       LIMIT nullif(@limit::bigint, 0) + 1
@@ -57,45 +70,45 @@ counts AS (
   ) AS ready
   CROSS JOIN LATERAL (
     SELECT count(*) AS n FROM (
-      SELECT FROM unnest(l.open) AS s(state), generate_series(0, 9) AS p(priority), LATERAL (
+      SELECT FROM unnest(l.states, l.priorities) AS p(state, priority), LATERAL (
         SELECT FROM {schema}oban_jobs j
-        WHERE j.state = s.state AND j.queue = l.queue AND j.priority = p.priority AND j.scheduled_at > l.horizon
+        WHERE j.state = p.state AND j.queue = l.queue AND j.priority = p.priority AND j.scheduled_at > l.horizon
         ORDER BY j.scheduled_at LIMIT nullif(@limit::bigint, 0) + 1
       ) AS later
-      WHERE s.state::text <> 'available'
+      WHERE p.state::text <> 'available'
       LIMIT nullif(@limit::bigint, 0) + 1
     ) AS bounded
   ) AS scheduled
   CROSS JOIN LATERAL (
     SELECT count(*) AS n FROM (
       SELECT FROM {schema}oban_jobs j
-      WHERE 'executing' = ANY (l.states) AND j.state = 'executing' AND j.queue = l.queue
+      WHERE l.executing AND j.state = 'executing' AND j.queue = l.queue
         AND j.attempted_at > l.now - @running_max_age::float8 * interval '1 second'
       ORDER BY j.priority, j.scheduled_at LIMIT nullif(@limit::bigint, 0) + 1
     ) AS bounded
   ) AS running
 )
-SELECT c.queue, c.lookahead, cardinality(c.states) > 0 AS known,
+SELECT c.queue, c.lookahead, c.known,
   least(c.ready, nullif(@limit::bigint, 0)) AS ready,
   least(c.scheduled, nullif(@limit::bigint, 0)) AS scheduled,
   least(c.running, nullif(@limit::bigint, 0)) AS running,
   greatest(c.ready, c.scheduled, c.running) > nullif(@limit::bigint, 0) AS saturated,
   CASE WHEN c.ready > 0 THEN (
     SELECT greatest(0, extract(epoch FROM c.now - min(first.scheduled_at)))::float8
-    FROM unnest(c.open) AS s(state), generate_series(0, 9) AS p(priority), LATERAL (
+    FROM unnest(c.states, c.priorities) AS p(state, priority), LATERAL (
       SELECT j.scheduled_at FROM {schema}oban_jobs j
-      WHERE j.state = s.state AND j.queue = c.queue AND j.priority = p.priority
-        AND j.scheduled_at <= CASE s.state::text WHEN 'available' THEN 'infinity' ELSE c.horizon END
+      WHERE j.state = p.state AND j.queue = c.queue AND j.priority = p.priority
+        AND j.scheduled_at <= CASE p.state::text WHEN 'available' THEN 'infinity' ELSE c.horizon END
       ORDER BY j.scheduled_at LIMIT 1
     ) AS first
   ) END AS oldest_seconds,
   CASE WHEN c.scheduled > 0 THEN (
     SELECT extract(epoch FROM min(next.scheduled_at) - c.now)::float8
-    FROM unnest(c.open) AS s(state), generate_series(0, 9) AS p(priority), LATERAL (
+    FROM unnest(c.states, c.priorities) AS p(state, priority), LATERAL (
       SELECT j.scheduled_at FROM {schema}oban_jobs j
-      WHERE j.state = s.state AND j.queue = c.queue AND j.priority = p.priority AND j.scheduled_at > c.horizon
+      WHERE j.state = p.state AND j.queue = c.queue AND j.priority = p.priority AND j.scheduled_at > c.horizon
       ORDER BY j.scheduled_at LIMIT 1
     ) AS next
-    WHERE s.state::text <> 'available'
+    WHERE p.state::text <> 'available'
   ) END AS next_due_seconds
 FROM counts c
