@@ -146,7 +146,15 @@ func TestTheChannelIsNamedByTheSchema(t *testing.T) {
 }
 
 func TestTheDocumentedGrantSuffices(t *testing.T) {
-	sqltest.Grants(t, *pgboss.Preset.Postgres, func(db *sqltest.DB) *fixture { return newFixture(db, newest) })
+	f, _ := start(t, newest)
+	f.Insert("mail", 2)
+	limited := open(t, sqltest.Granted(t, f.db), "")
+	if got := sqltest.ReadQueue(t, limited, "mail"); got.Ready != 2 {
+		t.Errorf("got %+v, want 2 ready", got)
+	}
+	signals := watch(t, limited)
+	f.Insert("mail", 1)
+	signals.await(t, "mail")
 }
 
 // addJobs adds jobs by SQL: more than pg-boss would in a moment.

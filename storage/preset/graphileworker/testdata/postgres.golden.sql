@@ -14,16 +14,23 @@ looks AS MATERIALIZED (
          statement_timestamp() - $2::float8 * interval '1 second' AS alive
   FROM wants w
 ),
+-- The groups are hashed, and a million jobs not sorted, if the planner sees that they are few: hence the grouping within
+-- each look. All ids are positive; that lets it choose a scan by index where the engine has turned sequential ones off,
+-- whose costs it could not tell apart.
 lanes AS MATERIALIZED (
-  SELECT l.lookahead, j.task_identifier AS task, j.queue_name AS serial,
-         count(*) FILTER (WHERE j.locked_at > l.alive) AS running,
-         count(*) FILTER (WHERE j.locked_at IS NULL AND j.attempts < j.max_attempts AND j.run_at <= l.horizon) AS due,
-         min(j.run_at) FILTER (WHERE j.locked_at IS NULL AND j.attempts < j.max_attempts AND j.run_at <= l.horizon) AS first,
-         count(*) FILTER (WHERE j.locked_at IS NULL AND j.attempts < j.max_attempts AND j.run_at > l.horizon) AS later,
-         min(j.run_at) FILTER (WHERE j.locked_at IS NULL AND j.attempts < j.max_attempts AND j.run_at > l.horizon) AS next
-  FROM "graphile_worker".jobs j
-  CROSS JOIN looks l
-  GROUP BY l.lookahead, j.task_identifier, j.queue_name
+  SELECT l.lookahead, g.*
+  FROM looks l
+  CROSS JOIN LATERAL (
+    SELECT j.task_identifier AS task, j.queue_name AS serial,
+           count(*) FILTER (WHERE j.locked_at > l.alive) AS running,
+           count(*) FILTER (WHERE j.locked_at IS NULL AND j.attempts < j.max_attempts AND j.run_at <= l.horizon) AS due,
+           min(j.run_at) FILTER (WHERE j.locked_at IS NULL AND j.attempts < j.max_attempts AND j.run_at <= l.horizon) AS first,
+           count(*) FILTER (WHERE j.locked_at IS NULL AND j.attempts < j.max_attempts AND j.run_at > l.horizon) AS later,
+           min(j.run_at) FILTER (WHERE j.locked_at IS NULL AND j.attempts < j.max_attempts AND j.run_at > l.horizon) AS next
+    FROM "graphile_worker".jobs j
+    WHERE j.id >= 0
+    GROUP BY j.task_identifier, j.queue_name
+  ) AS g
 ),
 busy AS MATERIALIZED (
   SELECT DISTINCT n.serial FROM lanes n WHERE n.serial IS NOT NULL AND n.running > 0
