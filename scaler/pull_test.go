@@ -138,6 +138,7 @@ func TestLingerHoldsActiveBetweenBursts(t *testing.T) {
 		lingering, plain := ref("queue", "mail", "linger", "15s"), ref("queue", "mail")
 		b.listen(lingering)
 		b.wantActive(lingering, false)
+		time.Sleep(time.Millisecond) // what follows must not happen at the very instant of that read
 		for range 6 {
 			store.Enqueue("mail", 5)
 			time.Sleep(time.Second)

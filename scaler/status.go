@@ -2,7 +2,6 @@ package scaler
 
 import (
 	"context"
-	"math"
 	"slices"
 	"time"
 
@@ -126,7 +125,7 @@ func (s *Server) WatchQueue(ctx context.Context, id Identity, source, queue stri
 func (s *Server) peek(ctx context.Context, src *source, want driver.Want, since time.Time) (QueueView, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.opts.Timeout)
 	defer cancel()
-	view, err := src.samples.Probe(ctx, s.draining, []driver.Want{want}, math.MaxInt64, since)
+	view, err := src.samples.Fresh(ctx, s.draining, []driver.Want{want}, since)
 	src.note(ctx, err, nil)
 	if err != nil {
 		return QueueView{Source: src.Name()}, err // it names the source already

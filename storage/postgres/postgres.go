@@ -136,11 +136,15 @@ func (c *Config) setDefaults() error {
 // newest layout where there are several.
 func (e *Engine) Query() string { return e.queries[len(e.queries)-1].text }
 
-// Queries returns each layout's query, in order, as [Engine.Query] does; or the preset's only one.
+// Queries returns each layout's query, in order, as [Engine.Query] does; or the preset's only one, and after it that of
+// activity where there is one.
 func (e *Engine) Queries() []string {
-	texts := make([]string, len(e.queries))
-	for i, q := range e.queries {
-		texts[i] = q.text
+	texts := make([]string, 0, len(e.queries)+1)
+	for _, q := range e.queries {
+		texts = append(texts, q.text)
+		if q.activity != nil {
+			texts = append(texts, q.activity.text)
+		}
 	}
 	return texts
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,6 +23,17 @@ type query struct {
 	name   string   // of the prepared statement; "" when it is not to be prepared
 	params []string // names of the parameters $1, $2, …
 	static bool
+
+	activity *query // for reads that ask for no more than activity; nil where there is none
+}
+
+// fit returns the query for a request.
+func (q *query) fit(req driver.Request) *query {
+	everything := func(w driver.Want) bool { return w.Queue == "" }
+	if req.Activity && q.activity != nil && !slices.ContainsFunc(req.Wants, everything) {
+		return q.activity
+	}
+	return q
 }
 
 // compile makes the queries of a preset ready: the one that it has, or one for each layout. version is the zero query
@@ -30,8 +42,11 @@ func compile(sql driver.SQL, schema string) (queries []query, version query, err
 	if err := layout.Check(sql); err != nil {
 		return nil, query{}, err
 	}
-	if strings.ContainsRune(schema, 0) {
+	switch {
+	case strings.ContainsRune(schema, 0):
 		return nil, query{}, errors.New("the schema's name holds a zero byte")
+	case sql.Activity != "" && (sql.Static || sql.Query == ""):
+		return nil, query{}, errors.New("the preset's Activity needs a Query with parameters beside it")
 	}
 	for _, text := range layout.Queries(sql) {
 		q, err := newQuery(withSchema(text, schema), sql.Static)
@@ -39,6 +54,13 @@ func compile(sql driver.SQL, schema string) (queries []query, version query, err
 			return nil, query{}, err
 		}
 		queries = append(queries, q)
+	}
+	if sql.Activity != "" {
+		q, err := newQuery(withSchema(sql.Activity, schema), false)
+		if err != nil {
+			return nil, query{}, err
+		}
+		queries[0].activity = &q
 	}
 	// Asked once per connection, so it has no name to be prepared by.
 	return queries, query{text: withSchema(sql.Version, schema)}, nil

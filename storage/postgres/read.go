@@ -72,6 +72,7 @@ func (e *Engine) readOn(ctx context.Context, conn *pgx.Conn, want driver.Request
 	if err != nil {
 		return driver.Reading{}, err
 	}
+	q = q.fit(want)
 	var reading driver.Reading
 	r := request{settings: e.settings, query: *q, args: q.args(want, e.cfg.RunningMaxAge.Seconds()), unnamed: unnamed}
 	h, err := e.roundTrip(ctx, conn, r, func(h head, result *pgconn.ResultReader) error {

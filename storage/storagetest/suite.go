@@ -83,11 +83,16 @@ func own(t *testing.T, reader driver.Reader) *storage.Source {
 // read reads the wants with a limit; 0 is exact.
 func (s *subject) read(limit int64, wants ...driver.Want) driver.Reading {
 	s.t.Helper()
+	return s.ask(driver.Request{Wants: wants, Limit: limit})
+}
+
+func (s *subject) ask(req driver.Request) driver.Reading {
+	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
 	defer cancel()
-	sample, err := s.source.Read(ctx, driver.Request{Wants: wants, Limit: limit})
+	sample, err := s.source.Read(ctx, req)
 	if err != nil {
-		s.t.Fatalf("Read(%v): %v", wants, err)
+		s.t.Fatalf("Read(%+v): %v", req, err)
 	}
 	return sample.Reading
 }
@@ -98,12 +103,27 @@ func (s *subject) queue(name string) driver.Queue {
 	return s.read(0, driver.Want{Queue: name}).Queues[0]
 }
 
-// expect reads the wants, exactly, and compares the queues, in any order, but for their ages and workers.
+// expect reads the wants, exactly, and compares the queues, in any order, but for their ages and workers. A read of
+// their activity alone has to agree.
 func (s *subject) expect(want []driver.Queue, wants ...driver.Want) {
 	s.t.Helper()
-	if diff := cmp.Diff(want, s.read(0, wants...).Queues, sortQueues, uncompared, cmpopts.EquateEmpty()); diff != "" {
+	whole := s.read(0, wants...).Queues
+	if diff := cmp.Diff(want, whole, sortQueues, uncompared, cmpopts.EquateEmpty()); diff != "" {
 		s.t.Errorf("Read(%v) (-want +got):\n%s", wants, diff)
 	}
+	activity := s.ask(driver.Request{Wants: wants, Activity: true}).Queues
+	if diff := cmp.Diff(activities(whole), activities(activity), sortQueues); diff != "" {
+		s.t.Errorf("Read(%v) of activity (-whole +activity):\n%s", wants, diff)
+	}
+}
+
+// activities leaves of the queues what a read of activity tells: of the next due job, only whether there is one.
+func activities(queues []driver.Queue) []driver.Queue {
+	out := make([]driver.Queue, len(queues))
+	for i, q := range queues {
+		out[i] = driver.Queue{Name: q.Name, Lookahead: q.Lookahead, Ready: q.Ready, Running: q.Running, NextDue: min(q.NextDue, 1)}
+	}
+	return out
 }
 
 var (

@@ -28,10 +28,13 @@ type record struct {
 	// partial says that a count stopped at limit, which is below CountLimit.
 	partial bool
 	limit   int64
+	whole   bool // all fields were read, not those of activity alone
 }
 
-// reaches tells whether the counts go as far as limit.
-func (r *record) reaches(limit int64) bool { return !r.partial || limit <= r.limit }
+// fills tells whether the record is as good as a read for the order.
+func (r *record) fills(o *order) bool {
+	return !r.at.IsZero() && !r.at.Before(o.since) && (!r.partial || o.limit <= r.limit) && (r.whole || !o.whole)
+}
 
 // ready is the record's total of ready jobs.
 func (r *record) ready() int64 {
@@ -56,23 +59,16 @@ func (r *record) idle() bool {
 type entry struct {
 	asked time.Time // when somebody last wanted it
 	tried bool      // a read of it has ended
-	full  record    // newest with counts up to CountLimit
+	full  record    // newest that is whole, with counts up to CountLimit
 	last  record    // newest of any
 	due   time.Time // when its first scheduled job becomes ready; zero for none
 	queue string    // whose job that is
 }
 
-// best is the record to answer from, and whether it may count as fresh: it may not while a newer, partial record
-// saw more ready jobs than the full one.
+// best is the record to answer from, and whether it may count as fresh: it may not where a newer read, of activity
+// alone or not counted in full, saw more ready jobs than the last full one.
 func (e *entry) best() (r *record, trusted bool) {
-	switch {
-	case !e.last.partial || e.full.at.IsZero():
-		return &e.last, !e.last.partial
-	case e.last.ready() > e.full.ready():
-		return &e.last, false
-	default:
-		return &e.full, true
-	}
+	return &e.full, e.last.ready() <= e.full.ready() || !e.last.at.After(e.full.at)
 }
 
 // A cache holds the newest records of one source.
@@ -127,24 +123,21 @@ func (c *cache) grade(e *entry, r *record, trusted bool, now time.Time) state {
 	}
 }
 
-// since returns what was read of wants at since or later and counted as far as limit; false when some of it was not.
-func (c *cache) since(wants []driver.Want, limit int64, since time.Time) (View, bool) {
+// filled returns what fills an order already; false when some of it is not there.
+func (c *cache) filled(o *order) (View, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var view View
-	for _, want := range wants {
+	for _, want := range o.wants {
 		e := c.entries[want]
-		if e == nil || e.last.at.IsZero() || e.last.at.Before(since) {
+		switch {
+		case e != nil && e.last.fills(o):
+			view.add(&e.last)
+		case e != nil && e.full.fills(o):
+			view.add(&e.full)
+		default:
 			return View{}, false
 		}
-		r, _ := e.best()
-		if r.at.Before(since) {
-			r = &e.last
-		}
-		if !r.reaches(limit) {
-			return View{}, false
-		}
-		view.add(r)
 	}
 	return view, true
 }
@@ -220,7 +213,7 @@ func (c *cache) put(f *flight, wants []driver.Want, got storage.Sample, err erro
 		}
 		e.tried = true
 		if err == nil {
-			c.fileLocked(e, want, record{at: got.Started, queues: parts[want], limit: f.limit}, limited)
+			c.fileLocked(e, want, record{at: got.Started, queues: parts[want], limit: f.limit, whole: f.whole}, limited)
 			c.armLocked(e.due)
 		}
 	}
@@ -239,7 +232,7 @@ func (c *cache) fileLocked(e *entry, want driver.Want, r record, limited bool) {
 	if r.at.After(e.last.at) {
 		e.last = r
 	}
-	if !r.partial && r.at.After(e.full.at) {
+	if r.whole && !r.partial && r.at.After(e.full.at) {
 		e.full = r
 	}
 }

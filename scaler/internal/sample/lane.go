@@ -48,6 +48,7 @@ type lane struct {
 type flight struct {
 	wants   map[driver.Want]struct{}
 	limit   int64 // 0 is exact
+	whole   bool  // all fields, not those of activity alone
 	urgent  bool  // does not wait for the rest to end
 	started time.Time
 	done    chan struct{} // closed when what follows is set
@@ -86,6 +87,7 @@ func (l *lane) state(now time.Time) (resting bool, lastErr error) {
 type order struct {
 	wants  []driver.Want
 	limit  int64           // 0 is exact
+	whole  bool            // all fields are needed, not those of activity alone
 	since  time.Time       // the read must begin then or later
 	urgent bool            // it does not wait for the rest to end
 	stop   <-chan struct{} // the caller waits no longer than until it is closed; nil for never
@@ -114,13 +116,13 @@ func (l *lane) join(s *Sampler, o order) (*flight, error) {
 	if l.closed {
 		return nil, ErrClosed
 	}
-	if f := l.current; f != nil && !f.started.Before(o.since) && f.covers(o.wants, o.limit) {
+	if f := l.current; f != nil && !f.started.Before(o.since) && f.covers(o) {
 		return f, nil
 	}
 	if l.next == nil {
 		l.next = &flight{wants: map[driver.Want]struct{}{}, limit: o.limit, done: make(chan struct{})}
 	}
-	l.next.add(o.wants, o.limit)
+	l.next.add(o)
 	if o.urgent && !l.next.urgent {
 		l.next.urgent = true
 		if l.hurry != nil {
@@ -218,11 +220,11 @@ func (l *lane) close() {
 	}
 }
 
-func (f *flight) covers(wants []driver.Want, limit int64) bool {
-	if f.limit != 0 && (limit == 0 || limit > f.limit) {
+func (f *flight) covers(o order) bool {
+	if f.limit != 0 && (o.limit == 0 || o.limit > f.limit) || o.whole && !f.whole {
 		return false
 	}
-	for _, want := range wants {
+	for _, want := range o.wants {
 		if _, ok := f.wants[want]; !ok {
 			return false
 		}
@@ -230,13 +232,14 @@ func (f *flight) covers(wants []driver.Want, limit int64) bool {
 	return true
 }
 
-func (f *flight) add(wants []driver.Want, limit int64) {
-	if limit == 0 || f.limit == 0 {
+func (f *flight) add(o order) {
+	f.whole = f.whole || o.whole
+	if o.limit == 0 || f.limit == 0 {
 		f.limit = 0
 	} else {
-		f.limit = max(f.limit, limit)
+		f.limit = max(f.limit, o.limit)
 	}
-	for _, want := range wants {
+	for _, want := range o.wants {
 		f.wants[want] = struct{}{}
 	}
 }

@@ -138,7 +138,7 @@ func (s *Sampler) Get(ctx context.Context, wants []driver.Want) (View, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.opts.Wait)
 	defer cancel()
 	_, readErr := s.pull.do(ctx, s, order{
-		wants: wants, limit: s.opts.CountLimit, since: since, urgent: state == unread || state == doubted,
+		wants: wants, limit: s.opts.CountLimit, whole: true, since: since, urgent: state == unread || state == doubted,
 	})
 	return s.after(wants, readErr)
 }
@@ -151,7 +151,7 @@ func (s *Sampler) after(wants []driver.Want, readErr error) (View, error) {
 		return View{}, err
 	case state == fresh:
 		return view, nil
-	case state == news || state == usable || state == doubted:
+	case state == news || state == usable:
 		view.Err = readErr
 		return view, nil
 	case readErr == nil:
@@ -161,24 +161,33 @@ func (s *Sampler) after(wants []driver.Want, readErr error) (View, error) {
 	}
 }
 
-// Probe returns the wanted queues as they were at since or later, with counts that may stop at limit. It never
-// returns what is older: where it cannot read, it fails. It waits for a read, which is bounded and so is the rest
-// before it, until ctx is done or stop is closed.
+// Probe returns of the wanted queues what tells whether they are active (driver.Request.Activity), as it was at since
+// or later, with counts that may stop at limit. It never returns what is older: where it cannot read, it fails. It
+// waits for a read, which is bounded and so is the rest before it, until ctx is done or stop is closed.
 func (s *Sampler) Probe(ctx context.Context, stop <-chan struct{}, wants []driver.Want, limit int64, since time.Time) (View, error) {
 	if s.opts.CountLimit > 0 {
 		limit = min(limit, s.opts.CountLimit)
 	}
-	if view, ok := s.cache.since(wants, limit, since); ok {
+	return s.fill(ctx, order{wants: wants, limit: limit, since: since, stop: stop})
+}
+
+// Fresh is Probe for all fields, counted in full.
+func (s *Sampler) Fresh(ctx context.Context, stop <-chan struct{}, wants []driver.Want, since time.Time) (View, error) {
+	return s.fill(ctx, order{wants: wants, limit: s.opts.CountLimit, whole: true, since: since, stop: stop})
+}
+
+func (s *Sampler) fill(ctx context.Context, o order) (View, error) {
+	if view, ok := s.cache.filled(&o); ok {
 		return view, nil
 	}
-	if _, _, err := s.cache.look(wants, time.Now()); err != nil { // keeps the queues among those read along
+	if _, _, err := s.cache.look(o.wants, time.Now()); err != nil { // keeps the queues among those read along
 		return View{}, err
 	}
-	f, err := s.wake.do(ctx, s, order{wants: wants, limit: limit, since: since, stop: stop})
+	f, err := s.wake.do(ctx, s, o)
 	if err != nil {
 		return View{}, err
 	}
-	return f.view(wants), nil // the cache may hold a newer one already, that was counted less far
+	return f.view(o.wants), nil // the cache may hold a newer one already, that was counted less far
 }
 
 // read does a flight's read and puts it into the cache.
@@ -198,7 +207,7 @@ const maxRead = 1000
 func (s *Sampler) readSome(f *flight, wants []driver.Want) error {
 	ctx, cancel := context.WithTimeout(s.ctx, s.opts.Timeout)
 	defer cancel()
-	got, err := s.source.Read(ctx, driver.Request{Wants: wants, Limit: f.limit})
+	got, err := s.source.Read(ctx, driver.Request{Wants: wants, Limit: f.limit, Activity: !f.whole})
 	if s.ctx.Err() != nil {
 		return fmt.Errorf("source %q: shutting down", s.source.Name())
 	}

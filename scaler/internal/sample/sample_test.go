@@ -569,3 +569,26 @@ func TestEmptySampleIsNoAnswerAfterASignal(t *testing.T) {
 		}
 	})
 }
+
+// A probe reads activity alone: it must never answer for a value, whose other fields it has not read.
+func TestProbeIsNoAnswerForAValue(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := &slow{takes: time.Millisecond}
+		r.ready("mail", 0)
+		s := newSampler(t, r, nil)
+		if _, err := s.Probe(t.Context(), nil, want("mail"), 1, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		ready(t, s, "mail")
+		if probe, value := r.requests[0], r.requests[1]; !probe.Activity || value.Activity {
+			t.Errorf("the probe read %+v and the value %+v, want activity alone and all fields", probe, value)
+		}
+		if _, err := s.Fresh(t.Context(), nil, want("mail"), time.Now().Add(time.Nanosecond)); err != nil {
+			t.Fatal(err)
+		}
+		if fresh := r.requests[2]; fresh.Activity {
+			t.Errorf("Fresh read %+v, want all fields", fresh)
+		}
+	})
+}

@@ -12,6 +12,9 @@ import (
 //go:embed postgres.sql
 var postgresQuery string
 
+//go:embed postgres_activity.sql
+var postgresActivity string
+
 // Preset is River as its version 0.51 lays it out: migrations 4 to 8 of its line main.
 var Preset = driver.Preset{
 	Name:     "river",
@@ -20,7 +23,8 @@ var Preset = driver.Preset{
 }
 
 var postgres = driver.SQL{
-	Query: postgresQuery,
+	Query:    postgresQuery,
+	Activity: postgresActivity,
 	// A job that has been running for longer belongs to a worker that died: only a live worker rescues it.
 	RunningMaxAge: 24 * time.Hour,
 	Listen: &driver.Listen{
