@@ -128,7 +128,7 @@ func (s *Sampler) Get(ctx context.Context, wants []driver.Want) (View, error) {
 	case (state == news || state == usable) && resting:
 		view.Err = lastErr
 		return view, nil
-	case state == failed && resting && lastErr != nil:
+	case (state == failed || state == doubted) && resting && lastErr != nil:
 		return View{}, lastErr
 	}
 	since := now.Add(-s.opts.MaxAge)
@@ -151,8 +151,8 @@ func (s *Sampler) after(wants []driver.Want, readErr error) (View, error) {
 		return View{}, err
 	case state == fresh:
 		return view, nil
-	case state == news || state == usable:
-		view.Err = readErr
+	case state == news || state == usable || state == doubted && readErr == nil:
+		view.Err = readErr // doubted: a probe has seen still more since the read that was waited for
 		return view, nil
 	case readErr == nil:
 		return View{}, fmt.Errorf("source %q: no sample yet", s.source.Name())

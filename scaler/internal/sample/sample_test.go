@@ -592,3 +592,49 @@ func TestProbeIsNoAnswerForAValue(t *testing.T) {
 		}
 	})
 }
+
+// A job lands while a value is being read, and a probe sees it first: the value is as of its read, and no error.
+func TestProbeThatOvertakesAValueDoesNotSpoilIt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := &slow{takes: 50 * time.Millisecond}
+		r.ready("mail", 0)
+		s := newSampler(t, r, nil)
+		var asker sync.WaitGroup
+		asker.Go(func() {
+			if got := ready(t, s, "mail"); got != 0 {
+				t.Errorf("ready = %d, want the 0 of when the read began", got)
+			}
+		})
+		time.Sleep(10 * time.Millisecond)
+		r.set(func(s *slow) { s.takes = time.Millisecond })
+		r.ready("mail", 1)
+		if _, err := s.Probe(t.Context(), nil, want("mail"), 1, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		asker.Wait()
+		if got := ready(t, s, "mail"); got != 1 {
+			t.Errorf("ready = %d afterwards, want 1", got)
+		}
+	})
+}
+
+// A probe has seen a job, and then the source is gone: the zero of before is no answer any more.
+func TestZeroThatAProbeHasRefutedIsNoFallback(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := &slow{takes: time.Millisecond}
+		r.ready("mail", 0)
+		s := newSampler(t, r, nil)
+		ready(t, s, "mail")
+		time.Sleep(100 * time.Millisecond)
+		r.ready("mail", 1)
+		if _, err := s.Probe(t.Context(), nil, want("mail"), 1, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		r.set(func(s *slow) { s.err = errors.New("connection refused") })
+		if view, err := s.Get(t.Context(), want("mail")); err == nil {
+			t.Errorf("Get = %+v, want an error", view)
+		}
+	})
+}
