@@ -71,8 +71,9 @@ type Request struct {
 	// Limit bounds each count of each queue: a count that would be greater is returned as Limit, with
 	// Saturated set. 0 means exact counts, however long they take.
 	Limit int64
-	// Activity says that of each queue only Ready, Running and NextDue are needed, by somebody who waits for a
-	// job. A Reader that is quicker so may leave the other fields zero; the others ignore it.
+	// Activity says that of each queue only Ready, Running and, where both are 0, NextDue are needed, by somebody
+	// who waits for a job. A Reader that is quicker so may leave the other fields zero, and set Saturated for a
+	// count that is just Limit; the others ignore it.
 	Activity bool
 }
 

@@ -36,8 +36,8 @@ type SQL struct {
 	// Layouts are what stands for Query where there is a Version: the one that holds it. A version that none
 	// holds is an error of Kind Schema that names it and those known.
 	Layouts []Layout
-	// Activity is Query for reads of named queues that need to know no more than ready, running and next_due_seconds
-	// (driver.Request.Activity): the read between a job and the wake that it causes. "" where Query is quick enough.
+	// Activity is Query for reads of named queues that need to know no more than ready, running, saturated and
+	// next_due_seconds ([Request.Activity]): the read between a job and the wake that it causes. "" where Query is quick enough.
 	// It stands beside Query, not beside Layouts. PostgreSQL only.
 	Activity string
 	// Static says that Query takes no parameters and returns every queue there is: the engine picks the

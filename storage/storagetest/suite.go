@@ -117,11 +117,15 @@ func (s *subject) expect(want []driver.Queue, wants ...driver.Want) {
 	}
 }
 
-// activities leaves of the queues what a read of activity tells: of the next due job, only whether there is one.
+// activities leaves of the queues what a read of activity tells: of the next due job, only whether there is one, and
+// that only where there is nothing to do.
 func activities(queues []driver.Queue) []driver.Queue {
 	out := make([]driver.Queue, len(queues))
 	for i, q := range queues {
-		out[i] = driver.Queue{Name: q.Name, Lookahead: q.Lookahead, Ready: q.Ready, Running: q.Running, NextDue: min(q.NextDue, 1)}
+		out[i] = driver.Queue{Name: q.Name, Lookahead: q.Lookahead, Ready: q.Ready, Running: q.Running}
+		if q.Ready == 0 && q.Running == 0 {
+			out[i].NextDue = min(q.NextDue, 1)
+		}
 	}
 	return out
 }

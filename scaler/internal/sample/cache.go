@@ -221,7 +221,9 @@ func (c *cache) put(f *flight, wants []driver.Want, got storage.Sample, err erro
 
 // fileLocked makes r the entry's newest record, unless a newer one came first.
 func (c *cache) fileLocked(e *entry, want driver.Want, r record, limited bool) {
-	e.due = time.Time{}
+	if r.whole || r.idle() { // else the read has not looked for it
+		e.due = time.Time{}
+	}
 	for i := range r.queues {
 		q := &r.queues[i]
 		r.partial = r.partial || limited && q.Saturated

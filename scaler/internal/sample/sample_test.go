@@ -638,3 +638,23 @@ func TestZeroThatAProbeHasRefutedIsNoFallback(t *testing.T) {
 		}
 	})
 }
+
+// A read of activity does not look for the next due job where there is work; what is known of it stays known.
+func TestProbeOfABusyQueueKeepsTheTimeOfTheNextDueJob(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		due := make(chan string, 10)
+		r := &slow{queues: map[string]driver.Queue{"mail": {Known: true, Ready: 1, Scheduled: 1, NextDue: 5 * time.Second}}}
+		s := newDueSampler(t, r, nil, func(queue string) { due <- queue })
+		start := time.Now()
+		ready(t, s, "mail")
+		time.Sleep(time.Second)
+		r.ready("mail", 1) // nothing about a due job
+		if _, err := s.Probe(t.Context(), nil, want("mail"), 1, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		if got := <-due; got != "mail" || time.Since(start) != 5*time.Second {
+			t.Errorf("%q after %v, want mail after 5s", got, time.Since(start))
+		}
+	})
+}

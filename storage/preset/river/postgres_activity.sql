@@ -1,15 +1,14 @@
--- What postgres.sql says of ready and running jobs and of the next one due, for named queues and nothing else: this is
--- read between a job and the wake that it causes, and a smaller statement is begun sooner.
+-- What postgres.sql says of ready and running jobs, and where there are none of the next one due, for named queues and
+-- nothing else: this is read between a job and the wake that it causes, and a smaller statement that looks no further
+-- than it must is done sooner.
 WITH wants AS (
   SELECT w.queue, coalesce(w.lookahead, 0) AS lookahead, statement_timestamp() AS now,
          statement_timestamp() + coalesce(w.lookahead, 0) * interval '1 second' AS horizon
   FROM jsonb_to_recordset(@wants::jsonb) AS w(queue text, lookahead float8)
 )
-SELECT w.queue, w.lookahead,
-  least(ready.n, nullif(@limit::bigint, 0)) AS ready,
-  least(running.n, nullif(@limit::bigint, 0)) AS running,
-  greatest(ready.n, running.n) > nullif(@limit::bigint, 0) AS saturated,
-  (
+SELECT w.queue, w.lookahead, ready.n AS ready, running.n AS running,
+  greatest(ready.n, running.n) >= nullif(@limit::bigint, 0) AS saturated,
+  CASE WHEN ready.n = 0 AND running.n = 0 THEN (
     SELECT extract(epoch FROM min(next.scheduled_at) - w.now)::float8
     FROM unnest(ARRAY['available', 'scheduled', 'retryable']::{schema}river_job_state[]) AS s(state),
       generate_series(1, 4) AS p(priority), LATERAL (
@@ -17,7 +16,7 @@ SELECT w.queue, w.lookahead,
         WHERE j.state = s.state AND j.queue = w.queue AND j.priority = p.priority AND j.scheduled_at > w.horizon
         ORDER BY j.scheduled_at LIMIT 1
       ) AS next
-  ) AS next_due_seconds
+  ) END AS next_due_seconds
 FROM wants w
 CROSS JOIN LATERAL (
   SELECT count(*) AS n FROM (
@@ -25,10 +24,10 @@ CROSS JOIN LATERAL (
       generate_series(1, 4) AS p(priority), LATERAL (
         SELECT FROM {schema}river_job j
         WHERE j.state = s.state AND j.queue = w.queue AND j.priority = p.priority AND j.scheduled_at <= w.horizon
-        ORDER BY j.scheduled_at LIMIT nullif(@limit::bigint, 0) + 1
+        ORDER BY j.scheduled_at LIMIT nullif(@limit::bigint, 0)
       ) AS due
     WHERE NOT EXISTS (SELECT FROM {schema}river_queue q WHERE q.name = w.queue AND q.paused_at IS NOT NULL)
-    LIMIT nullif(@limit::bigint, 0) + 1
+    LIMIT nullif(@limit::bigint, 0)
   ) AS bounded
 ) AS ready
 CROSS JOIN LATERAL (
@@ -36,6 +35,6 @@ CROSS JOIN LATERAL (
     SELECT FROM {schema}river_job j
     WHERE j.state = 'running' AND j.queue = w.queue
       AND j.attempted_at > w.now - @running_max_age::float8 * interval '1 second'
-    LIMIT nullif(@limit::bigint, 0) + 1
+    LIMIT nullif(@limit::bigint, 0)
   ) AS bounded
 ) AS running
