@@ -14,11 +14,13 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+
+	"github.com/leadsman/leadsman/storage/storagetest"
 )
 
 // TestMain lets the scripts run leadsman as a command of its own process.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
+	testscript.Main(withServers{m}, map[string]func(){
 		"leadsman": func() {
 			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 			code := run(ctx)
@@ -27,6 +29,11 @@ func TestMain(m *testing.M) {
 		},
 	})
 }
+
+// withServers ends the throwaway PostgreSQL once the tests have run.
+type withServers struct{ tests *testing.M }
+
+func (w withServers) Run() int { return storagetest.Main(w.tests) }
 
 // TestScripts runs what people type, in testdata/script. Each script has a free port in its environment for the
 // server, and two commands more: "serving" waits until the server answers, "active QUEUE" and "! active QUEUE" wait
