@@ -43,8 +43,6 @@ func (s *Server) Explain(ctx context.Context, id Identity, metadata map[string]s
 	}
 	e := Explanation{Query: q}
 	e.becausef("the trigger asks for %s", q.Describe())
-	ctx, cancel := context.WithTimeout(ctx, s.opts.Timeout)
-	defer cancel()
 	src := s.sources[q.Source]
 	view, err := src.get(ctx, &q)
 	if err != nil {

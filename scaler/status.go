@@ -78,8 +78,6 @@ func (s *Server) Queues(ctx context.Context, id Identity, source, queue string) 
 	if err != nil {
 		return QueueView{}, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.opts.Timeout)
-	defer cancel()
 	view, err := src.samples.Get(ctx, []driver.Want{want})
 	src.note(ctx, err, view.Err)
 	if err != nil {

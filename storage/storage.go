@@ -50,7 +50,7 @@ func WithSecrets(secrets func() []string) Option { return func(s *Source) { s.se
 // New makes a Source of an engine. The name is what ScaledObjects put into their trigger's metadata: lower-case
 // letters, digits and inner dashes, at most 63 characters. The Source owns reader and closes it.
 func New(name string, reader driver.Reader, opts ...Option) (*Source, error) {
-	if !nameForm.MatchString(name) {
+	if !ValidName(name) {
 		return nil, fmt.Errorf("source name %q: use lower-case letters, digits and inner dashes, at most 63 characters", name)
 	}
 	if reader == nil {
@@ -63,6 +63,9 @@ func New(name string, reader driver.Reader, opts ...Option) (*Source, error) {
 	}
 	return s, nil
 }
+
+// ValidName tells whether New takes the name.
+func ValidName(name string) bool { return nameForm.MatchString(name) }
 
 // Name returns the source's name.
 func (s *Source) Name() string { return s.name }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/leadsman/leadsman/storage"
 	"github.com/leadsman/leadsman/storage/driver"
 )
 
@@ -45,8 +46,7 @@ var schemes = map[string]string{
 const presetSQL = "sql"
 
 var (
-	sourceName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`) // as storage.New has it
-	urlScheme  = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*):`)
+	urlScheme = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*):`)
 	// dsnForm is PostgreSQL's other way to write a connection: host=db user=app.
 	dsnForm = regexp.MustCompile(`^\s*[a-z_]+\s*=`)
 )
@@ -55,7 +55,7 @@ func (f *fileConfig) resolveSources(dir string, base SamplingConfig, presets map
 	out := make([]SourceConfig, 0, len(f.Sources))
 	for _, name := range slices.Sorted(maps.Keys(f.Sources)) {
 		key := join("sources", name)
-		if !sourceName.MatchString(name) {
+		if !storage.ValidName(name) {
 			found.addf(key, "use lower-case letters, digits and inner dashes for a source's name, at most 63 characters")
 		}
 		source := f.Sources[name]

@@ -37,13 +37,14 @@ Access rules and certificates are picked up within seconds when their files chan
   leadsman serve --config /etc/leadsman/leadsman.yaml --log-format json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := Load(Inputs{Flags: cmd.Flags(), Getenv: os.Getenv, Presets: presets})
+			load := func() (Config, error) {
+				return Load(Inputs{Flags: cmd.Flags(), Getenv: os.Getenv, Presets: presets})
+			}
+			cfg, err := load()
 			if err != nil {
 				return fmt.Errorf("the configuration cannot be used:\n  %s", strings.ReplaceAll(err.Error(), "\n", "\n  "))
 			}
-			return serve(cmd.Context(), &cfg, func() (Config, error) {
-				return Load(Inputs{Flags: cmd.Flags(), Getenv: os.Getenv, Presets: presets})
-			}, cmd.ErrOrStderr())
+			return serve(cmd.Context(), &cfg, load, cmd.ErrOrStderr())
 		},
 	}
 	AddFlags(cmd.Flags())

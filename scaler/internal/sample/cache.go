@@ -65,11 +65,8 @@ type entry struct {
 	queue string    // whose job that is
 }
 
-// best is the record to answer from, and whether it may count as fresh: it may not where a newer read, of activity
-// alone or not counted in full, saw more ready jobs than the last full one.
-func (e *entry) best() (r *record, trusted bool) {
-	return &e.full, e.last.ready() <= e.full.ready() || !e.last.at.After(e.full.at)
-}
+// refuted says that a newer read, of activity alone or not counted in full, saw more ready jobs than the full record.
+func (e *entry) refuted() bool { return e.last.at.After(e.full.at) && e.last.ready() > e.full.ready() }
 
 // A cache holds the newest records of one source.
 type cache struct {
@@ -97,27 +94,26 @@ func (c *cache) look(wants []driver.Want, now time.Time) (View, state, error) {
 		if err != nil {
 			return View{}, failed, err
 		}
-		r, trusted := e.best()
-		worst = max(worst, c.grade(e, r, trusted, now))
-		if worst == fresh && r.idle() && c.signals.after(want.Queue, r.at) {
-			worst = news
-		}
-		view.add(r)
+		worst = max(worst, c.grade(e, want.Queue, now))
+		view.add(&e.full)
 	}
 	return view, worst, nil
 }
 
-func (c *cache) grade(e *entry, r *record, trusted bool, now time.Time) state {
-	age := now.Sub(r.at)
+// grade says how good an entry's full record is for an answer.
+func (c *cache) grade(e *entry, queue string, now time.Time) state {
+	age := now.Sub(e.full.at)
 	switch {
 	case !e.tried:
 		return unread
-	case r.at.IsZero() || age > c.opts.StaleAfter:
+	case e.full.at.IsZero() || age > c.opts.StaleAfter:
 		return failed
-	case !trusted:
+	case e.refuted():
 		return doubted
 	case age > c.opts.MaxAge:
 		return usable
+	case e.full.idle() && c.signals.after(queue, e.full.at):
+		return news
 	default:
 		return fresh
 	}

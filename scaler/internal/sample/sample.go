@@ -73,7 +73,6 @@ type View struct {
 type Sampler struct {
 	source *storage.Source
 	opts   Options
-	onDue  func(queue string)
 	ctx    context.Context //nolint:containedctx // ended by Close; the parent of every read, which outlive their callers
 	cancel context.CancelFunc
 	reads  sync.WaitGroup
@@ -88,7 +87,7 @@ type Sampler struct {
 // job of the named queue should have become ready; it must not block.
 func New(source *storage.Source, opts Options, onDue func(queue string)) *Sampler {
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &Sampler{source: source, opts: opts, onDue: onDue, ctx: ctx, cancel: cancel}
+	s := &Sampler{source: source, opts: opts, ctx: ctx, cancel: cancel}
 	s.cache = cache{opts: opts, entries: map[driver.Want]*entry{}, onDue: onDue}
 	s.pull = lane{read: s.read, widen: s.cache.addWanted, maxRest: 10 * time.Second}
 	s.wake = lane{read: s.read, maxRest: time.Second, credit: 500 * time.Millisecond}

@@ -2,7 +2,6 @@ package river_test
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,9 +18,8 @@ import (
 	"github.com/leadsman/leadsman/storage/driver"
 	"github.com/leadsman/leadsman/storage/postgres"
 	"github.com/leadsman/leadsman/storage/storagetest"
+	"github.com/leadsman/leadsman/storage/storagetest/sqltest"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 
 func TestPostgresQueryIsTheReviewedText(t *testing.T) {
 	plain, quoted := engine(t, "host=127.0.0.1", "").Queries(), engine(t, "host=127.0.0.1", `My "Jobs"`).Queries()
@@ -29,19 +27,7 @@ func TestPostgresQueryIsTheReviewedText(t *testing.T) {
 		"postgres.golden.sql": plain[0], "postgres_schema.golden.sql": quoted[0],
 		"postgres_activity.golden.sql": plain[1], "postgres_activity_schema.golden.sql": quoted[1],
 	} {
-		path := filepath.Join("testdata", file)
-		if *update {
-			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(want), got); diff != "" {
-			t.Errorf("%s differs (go test -update rewrites it):\n%s", path, diff)
-		}
+		sqltest.Golden(t, filepath.Join("testdata", file), got)
 	}
 }
 
