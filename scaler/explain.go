@@ -48,7 +48,7 @@ func (s *Server) Explain(ctx context.Context, id Identity, metadata map[string]s
 	if err != nil {
 		e.Err = err
 		e.becausef("it cannot be answered: KEDA gets Unavailable and keeps the replicas, or uses the object's fallback")
-		return e, nil
+		return e, nil //nolint:nilerr // the Explanation says so
 	}
 	e.Queues = QueueView{Source: q.Source, Queues: counted(&q, view.Queues), At: view.At, Stale: view.Err}
 	if view.Err != nil {
