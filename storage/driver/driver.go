@@ -22,7 +22,7 @@ type Reader interface {
 	//
 	// The Reading holds exactly one Queue for each Want that names a queue, in any order, also when the
 	// backend has never heard of that queue (Known is false then); for a Want of every queue it holds one
-	// Queue for each queue that the backend knows.
+	// Queue for each queue that the backend knows. A Want that fails alone is in Failed instead.
 	//
 	// What could not be read is an error, never a zero: a missing table, a missing permission, a row
 	// filtered by policy, a value that is no number. Return an *Error to say of which Kind; any other error
@@ -36,6 +36,9 @@ type Reader interface {
 
 // A Watcher is a Reader that notices changes. The ability is optional: without it, or while its mode is
 // [ModeEdgePoll], the server asks the Reader four times a second while somebody waits for a job.
+//
+// A Watcher may tell of a queue once, and again only after the next Read of it: whoever waits for a job reads after
+// each signal.
 type Watcher interface {
 	// Watch reports to sink until ctx is done and then returns nil. It connects and reconnects by itself,
 	// with backoff, and signals every queue ("") after each reconnect, for what was missed meanwhile. It
@@ -59,6 +62,9 @@ type Mode string
 // The modes in force anywhere in leadsman.
 const (
 	ModeListen   Mode = "listen"      // PostgreSQL LISTEN on the library's own channel
+	ModeTracking Mode = "tracking"    // Redis: CLIENT TRACKING of what was read last
+	ModeEvents   Mode = "events"      // Redis: the library's own announcements
+	ModeKeyspace Mode = "keyspace"    // Redis: keyspace notifications
 	ModeFile     Mode = "file events" // SQLite: file events and the change counter
 	ModeDirect   Mode = "direct"      // the source lives in this process
 	ModeEdgePoll Mode = "edge poll"   // nothing tells: cheap reads, four a second, while a stream is inactive
@@ -90,6 +96,8 @@ type Reading struct {
 	// Now is the backend's clock at the read, the only clock that decides what is due.
 	Now    time.Time
 	Queues []Queue
+	// Failed says of some Wants why they alone could not be read, such as a key of another type. They have no Queue.
+	Failed map[Want]error
 	// Notes are things a person should know about the source that are no errors, such as a WAL on a network
 	// file system. They hold no secret.
 	Notes []string

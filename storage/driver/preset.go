@@ -8,6 +8,7 @@ type Preset struct {
 	Name     string
 	Postgres *SQL
 	SQLite   *SQL
+	Redis    *Redis
 }
 
 // SQL is a job library in a SQL database.
