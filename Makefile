@@ -29,7 +29,7 @@ build: ## build bin/leadsman, one static binary
 	@CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/leadsman ./cmd/leadsman
 
 .PHONY: deps
-deps: ## make sure that PostgreSQL's and PgBouncer's programs are there for the tests
+deps: ## make sure that the programs of PostgreSQL, PgBouncer and Redis are there for the tests
 	@scripts/deps
 
 .PHONY: test
