@@ -16,8 +16,9 @@ import (
 type RedisReads struct {
 	*redisRounds
 
-	owner   int
-	lenient bool
+	owner     int
+	lenient   bool
+	unwatched bool
 }
 
 // redisRounds is what all views of one collection share.
@@ -27,6 +28,7 @@ type redisRounds struct {
 	then   []redisThen
 	equal  map[string]*RedisReply
 	errs   map[int]error
+	notes  []string
 }
 
 type redisThen struct {
@@ -48,6 +50,23 @@ func (r *RedisReads) For(owner int) *RedisReads { return &RedisReads{redisRounds
 func (r *RedisReads) Lenient() *RedisReads {
 	return &RedisReads{redisRounds: r.redisRounds, owner: r.owner, lenient: true}
 }
+
+// Unwatched returns a view whose keys are not watched. It is for what all queues share and workers write all the time,
+// where a change of the queue itself is seen elsewhere.
+func (r *RedisReads) Unwatched() *RedisReads {
+	return &RedisReads{redisRounds: r.redisRounds, owner: r.owner, lenient: r.lenient, unwatched: true}
+}
+
+// Note says something that a person should know about what was read and that is no error. It is shown as the source's
+// condition as long as it is said, so the text must not change with each read.
+func (r *RedisReads) Note(text string) {
+	if !slices.Contains(r.notes, text) {
+		r.notes = append(r.notes, text)
+	}
+}
+
+// Notes returns what was noted. It is for engines.
+func (r *RedisReads) Notes() []string { return r.notes }
 
 // Then calls do when all that was asked for so far has been answered. do may ask for more, and call Then for it. An
 // error of do is the queue's, and nothing more of the queue is called.
@@ -77,6 +96,14 @@ func (r *RedisReads) Settle(round []*RedisReply) {
 			r.Fail(owner, reply.Err)
 		}
 	}
+	r.proceed()
+	for len(r.then) > 0 && len(r.asked) == 0 { // they wait for nothing but what an earlier round has answered
+		r.proceed()
+	}
+}
+
+// proceed calls the functions that wait, but not those that they leave behind.
+func (r *RedisReads) proceed() {
 	then := r.then
 	r.then = nil
 	for _, t := range then {
@@ -101,11 +128,11 @@ func (r *RedisReads) Failed(owner int) error { return r.errs[owner] }
 
 // ask adds a read, or finds the equal one of this or an earlier round.
 func (r *RedisReads) ask(shape redisShape, command, key string, args ...string) *RedisReply {
-	id := strings.Join(append([]string{command, strconv.FormatBool(r.lenient), key}, args...), "\x00")
+	id := strings.Join(append([]string{command, strconv.FormatBool(r.lenient), strconv.FormatBool(r.unwatched), key}, args...), "\x00")
 	reply := r.equal[id]
 	if reply == nil {
 		reply = &RedisReply{Command: command, Key: key, Args: args, shape: shape, lenient: r.lenient}
-		reply.Watched = r.rounds == 0 && !r.lenient
+		reply.Watched = r.rounds == 0 && !r.lenient && !r.unwatched
 		r.equal[id] = reply
 		r.asked = append(r.asked, reply)
 	}
@@ -169,6 +196,12 @@ func (r *RedisReads) HMGet(key string, fields ...string) *RedisReply {
 
 // HGetAll reads a hash.
 func (r *RedisReads) HGetAll(key string) *RedisReply { return r.ask(redisPairs, "HGETALL", key) }
+
+// HScan reads some n fields of a hash, or all of a small one, from a cursor on: "0" at first, then [RedisReply.Cursor],
+// which is "0" at the end. A field can come twice.
+func (r *RedisReads) HScan(key, cursor string, n int) *RedisReply {
+	return r.ask(redisPairsPage, "HSCAN", key, cursor, "COUNT", strconv.Itoa(n))
+}
 
 // SMembers reads a set. It is for sets that are small by their nature.
 func (r *RedisReads) SMembers(key string) *RedisReply { return r.ask(redisTexts, "SMEMBERS", key) }

@@ -54,6 +54,9 @@ func (p *RedisReply) Texts() []string { return p.texts }
 // Pairs returns a hash.
 func (p *RedisReply) Pairs() map[string]string { return p.pairs }
 
+// Cursor returns where to read on; "0" at the end.
+func (p *RedisReply) Cursor() string { return p.cursor }
+
 // Maps returns a stream's groups. A field that is null is not among them.
 func (p *RedisReply) Maps() []map[string]string { return p.maps }
 
@@ -72,6 +75,7 @@ const (
 	redisScores
 	redisEntries
 	redisPage
+	redisPairsPage
 )
 
 // take reads a reply's Value.
@@ -98,6 +102,12 @@ func (s redisShape) take(p *RedisReply) error {
 		if page, _ := p.Value.([]any); len(page) == 2 {
 			p.cursor, _ = scalarText(page[0])
 			p.texts, ok = textList(page[1])
+			ok = ok && p.cursor != ""
+		}
+	case redisPairsPage:
+		if page, _ := p.Value.([]any); len(page) == 2 {
+			p.cursor, _ = scalarText(page[0])
+			p.pairs, ok = textPairs(page[1])
 			ok = ok && p.cursor != ""
 		}
 	}
