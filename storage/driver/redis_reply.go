@@ -31,6 +31,8 @@ type RedisReply struct {
 	maps   []map[string]string
 	scores []RedisScore
 	cursor string
+
+	derived any // see Derived
 }
 
 // A RedisScore is an element of a sorted set.
@@ -62,6 +64,17 @@ func (p *RedisReply) Maps() []map[string]string { return p.maps }
 
 // Scores returns elements with their scores.
 func (p *RedisReply) Scores() []RedisScore { return p.scores }
+
+// Derived returns what compute makes of a reply. It is made once, for all queues that read the same, as of a set that they
+// share and that takes a while to look through. It must not be changed.
+func Derived[T any](p *RedisReply, compute func(*RedisReply) T) T {
+	if out, ok := p.derived.(T); ok {
+		return out
+	}
+	out := compute(p)
+	p.derived = out
+	return out
+}
 
 // A redisShape is what a reply must look like.
 type redisShape int
