@@ -83,7 +83,7 @@ type Sample struct {
 	Took time.Duration
 }
 
-// Read samples the source. Every error is an *Error.
+// Read samples the source. Every error is an *Error, and so are those of the Sample's Failed.
 func (s *Source) Read(ctx context.Context, req driver.Request) (Sample, error) {
 	started := time.Now()
 	reading, err := s.reader.Read(ctx, req)
@@ -92,6 +92,9 @@ func (s *Source) Read(ctx context.Context, req driver.Request) (Sample, error) {
 	}
 	if err != nil {
 		return Sample{}, s.wrap(ctx, err)
+	}
+	for want, err := range reading.Failed {
+		reading.Failed[want] = s.wrap(ctx, err)
 	}
 	return Sample{Reading: reading, Started: started, Took: time.Since(started)}, nil
 }
@@ -147,7 +150,7 @@ func check(req driver.Request, reading driver.Reading) error {
 		seen[key] = true
 	}
 	for _, want := range req.Wants {
-		if want.Queue != "" && !seen[want] {
+		if want.Queue != "" && !seen[want] && reading.Failed[want] == nil {
 			return driver.Errorf(driver.Contract, "queue %q was asked for and not returned", want.Queue)
 		}
 	}

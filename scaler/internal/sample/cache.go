@@ -1,6 +1,7 @@
 package sample
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 	"time"
@@ -61,6 +62,7 @@ type entry struct {
 	tried bool      // a read of it has ended
 	full  record    // newest that is whole, with counts up to CountLimit
 	last  record    // newest of any
+	err   error     // why the last read failed of it alone; nil when it did not
 	due   time.Time // when its first scheduled job becomes ready; zero for none
 	queue string    // whose job that is
 }
@@ -83,7 +85,8 @@ type cache struct {
 	closed  bool
 }
 
-// look notes the interest in wants and returns what is known of them.
+// look notes the interest in wants and returns what is known of them. The view's Err is that of a want which failed
+// alone.
 func (c *cache) look(wants []driver.Want, now time.Time) (View, state, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -96,6 +99,7 @@ func (c *cache) look(wants []driver.Want, now time.Time) (View, state, error) {
 		}
 		worst = max(worst, c.grade(e, want.Queue, now))
 		view.add(&e.full)
+		view.Err = cmp.Or(view.Err, e.err)
 	}
 	return view, worst, nil
 }
@@ -190,7 +194,7 @@ func (c *cache) addWanted(wants map[driver.Want]struct{}) {
 func (c *cache) put(f *flight, wants []driver.Want, got storage.Sample, err error) {
 	parts := split(got.Queues)
 	if err == nil {
-		f.keep(wants, got.Started, parts)
+		f.keep(wants, got, parts)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -208,7 +212,10 @@ func (c *cache) put(f *flight, wants []driver.Want, got storage.Sample, err erro
 			continue
 		}
 		e.tried = true
-		if err == nil {
+		if err != nil {
+			continue
+		}
+		if e.err = got.Failed[want]; e.err == nil {
 			c.fileLocked(e, want, record{at: got.Started, queues: parts[want], limit: f.limit, whole: f.whole}, limited)
 			c.armLocked(e.due)
 		}

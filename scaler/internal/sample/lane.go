@@ -3,6 +3,7 @@ package sample
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync"
 	"time"
 
@@ -55,25 +56,30 @@ type flight struct {
 	err     error
 	at      time.Time // when its first read began
 	parts   map[driver.Want][]driver.Queue
+	failed  map[driver.Want]error
 }
 
-// keep notes what a read that began at the given time has said of wants.
-func (f *flight) keep(wants []driver.Want, at time.Time, parts map[driver.Want][]driver.Queue) {
+// keep notes what a read has said of wants.
+func (f *flight) keep(wants []driver.Want, got storage.Sample, parts map[driver.Want][]driver.Queue) {
 	if f.parts == nil {
-		f.at, f.parts = at, make(map[driver.Want][]driver.Queue, len(f.wants))
+		f.at, f.parts, f.failed = got.Started, make(map[driver.Want][]driver.Queue, len(f.wants)), map[driver.Want]error{}
 	}
 	for _, want := range wants {
 		f.parts[want] = parts[want]
 	}
+	maps.Copy(f.failed, got.Failed)
 }
 
-// view is what the flight read of wants, which are among its own.
-func (f *flight) view(wants []driver.Want) View {
+// view is what the flight read of wants, which are among its own, or why one of them could not be read.
+func (f *flight) view(wants []driver.Want) (View, error) {
 	var view View
 	for _, want := range wants {
+		if err := f.failed[want]; err != nil {
+			return View{}, err
+		}
 		view.add(&record{at: f.at, queues: f.parts[want]})
 	}
-	return view
+	return view, nil
 }
 
 // state says whether the lane is resting, and how the last read failed, if it did.

@@ -12,6 +12,7 @@
 package sample
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -125,10 +126,10 @@ func (s *Sampler) Get(ctx context.Context, wants []driver.Want) (View, error) {
 	case state == fresh:
 		return view, nil
 	case (state == news || state == usable) && resting:
-		view.Err = lastErr
+		view.Err = cmp.Or(lastErr, view.Err)
 		return view, nil
-	case (state == failed || state == doubted) && resting && lastErr != nil:
-		return View{}, lastErr
+	case (state == failed || state == doubted) && resting && cmp.Or(lastErr, view.Err) != nil:
+		return View{}, cmp.Or(lastErr, view.Err)
 	}
 	since := now.Add(-s.opts.MaxAge)
 	if state == news || state == doubted {
@@ -151,12 +152,10 @@ func (s *Sampler) after(wants []driver.Want, readErr error) (View, error) {
 	case state == fresh:
 		return view, nil
 	case state == news || state == usable || state == doubted && readErr == nil:
-		view.Err = readErr // doubted: a probe has seen still more since the read that was waited for
+		view.Err = cmp.Or(readErr, view.Err) // doubted: a probe has seen still more since the read that was waited for
 		return view, nil
-	case readErr == nil:
-		return View{}, fmt.Errorf("source %q: no sample yet", s.source.Name())
 	default:
-		return View{}, readErr
+		return View{}, cmp.Or(readErr, view.Err, fmt.Errorf("source %q: no sample yet", s.source.Name()))
 	}
 }
 
@@ -186,7 +185,7 @@ func (s *Sampler) fill(ctx context.Context, o order) (View, error) {
 	if err != nil {
 		return View{}, err
 	}
-	return f.view(o.wants), nil // the cache may hold a newer one already, that was counted less far
+	return f.view(o.wants) // the cache may hold a newer one already, that was counted less far
 }
 
 // read does a flight's read and puts it into the cache.

@@ -1,0 +1,80 @@
+package redis
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+// A clock knows the server's time without asking for it each time: what it was at one instant of the local clock's,
+// which runs evenly in between.
+type clock struct {
+	mu     sync.Mutex
+	server time.Time // zero until the first reply
+	local  time.Time // when that was asked for
+}
+
+// jump is how far the server's clock may be from where it is expected.
+const jump = time.Second
+
+// set takes a reply to TIME that was asked for at local. It reports whether the clock had been off.
+func (c *clock) set(server, local time.Time) (jumped bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.server.IsZero() {
+		off := server.Sub(c.server.Add(local.Sub(c.local)))
+		jumped = off > jump+time.Since(local) || off < -jump
+	}
+	c.server, c.local = server, local
+	return jumped
+}
+
+// now is the server's time; false before it was ever told.
+func (c *clock) now() (time.Time, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.server.Add(time.Since(c.local)), !c.server.IsZero()
+}
+
+// now returns the server's time, by asking for it where that has not been done.
+func (s *session) now(ctx context.Context) (time.Time, error) {
+	if now, ok := s.clock.now(); ok {
+		return now, nil
+	}
+	asked := time.Now()
+	return s.tell(s.client.Do(ctx, s.client.B().Time().Build()), asked)
+}
+
+// tell takes a reply to TIME. Where the server refuses it, the local clock is all there is.
+func (s *session) tell(reply rueidis.RedisResult, asked time.Time) (time.Time, error) {
+	parts, err := reply.AsStrSlice()
+	if refusal(err) {
+		s.noTime.Store(true)
+		s.refused.add("TIME", "this host's clock decides what is due")
+		return asked, nil
+	}
+	if err != nil {
+		return time.Time{}, err
+	}
+	server, err := serverTime(parts)
+	if err != nil {
+		return time.Time{}, err
+	}
+	s.clock.set(server, asked)
+	return server, nil
+}
+
+func serverTime(parts []string) (time.Time, error) {
+	if len(parts) != 2 {
+		return time.Time{}, errTime
+	}
+	seconds, err1 := strconv.ParseInt(parts[0], 10, 64)
+	micros, err2 := strconv.ParseInt(parts[1], 10, 64)
+	if err1 != nil || err2 != nil {
+		return time.Time{}, errTime
+	}
+	return time.Unix(seconds, micros*1000), nil
+}
