@@ -36,6 +36,10 @@ type Abilities struct {
 	// FoldsNames is set when the library does not tell all names apart. What it does with odd ones is for the
 	// preset's own tests.
 	FoldsNames bool
+	// Armed is set when the Watcher tells of a queue only after a Read of it, once for each.
+	Armed bool
+	// Exact is set when counts cost nothing, and no Limit bounds them.
+	Exact bool
 	// Orphans is set when running jobs stop counting after some time (less than 40 days) without a worker.
 	Orphans bool
 }

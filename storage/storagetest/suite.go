@@ -44,6 +44,8 @@ var (
 	dated      = func(h Harness) bool { return !h.Abilities.Undated }
 	exactNames = func(h Harness) bool { return !h.Abilities.FoldsNames }
 	orphans    = func(h Harness) bool { return h.Abilities.Orphans }
+	bounded    = func(h Harness) bool { return !h.Abilities.Exact }
+	unarmed    = func(h Harness) bool { return push(h) && !h.Abilities.Armed }
 	push       = func(h Harness) bool { return h.Abilities.Push != "" }
 	bare       = func(h Harness) bool { return h.OpenBare != nil }
 )

@@ -19,8 +19,8 @@ var countTests = []suiteTest{
 	{"ReadDoesNotCountFinishedAndCancelledJobs", nil, testFinished},
 	{"ReadDoesNotCountOrphansAsRunning", orphans, testOrphans},
 	{"ReadCountsNothingReadyInAPausedQueue", paused, testPaused},
-	{"ReadBoundsEachCountByLimit", nil, testLimit},
-	{"ReadBoundsTheSumOfAllReadyJobs", nil, testLimitOfSum},
+	{"ReadBoundsEachCountByLimit", bounded, testLimit},
+	{"ReadBoundsTheSumOfAllReadyJobs", bounded, testLimitOfSum},
 	{"ReadCountsThousandsExactlyWithoutALimit", nil, testExact},
 }
 

@@ -14,7 +14,8 @@ import (
 // watchTests are about driver.Watcher.
 var watchTests = []suiteTest{
 	{"WatchReportsItsMode", push, testMode},
-	{"WatchSignalsAnInsertWithoutARead", push, testSignal},
+	{"WatchSignalsAnInsertWithoutARead", unarmed, testSignal},
+	{"WatchSignalsTheInsertAfterARead", push, testSignalAfterRead},
 	{"WatchSignalsAfterTheLastInsertOfABurst", push, testBurst},
 	{"WatchReturnsNilWhenItsContextIsDone", push, testWatchEnds},
 	{"WatchReturnsNilWhenItsContextWasDoneBefore", push, testWatchEndsBeforeItBegan},
@@ -135,13 +136,29 @@ func testSignal(t *testing.T, h Harness) {
 	})
 }
 
+// Whoever waits for a job reads first, and again after each signal.
+func testSignalAfterRead(t *testing.T, h Harness) {
+	s := open(t, h)
+	r := s.watch(h)
+	for n := int64(1); n <= 3; n++ {
+		if got := s.queue("mail").Ready; got != n-1 {
+			t.Fatalf("ready = %d, want %d", got, n-1)
+		}
+		before := len(r.snapshot().signals)
+		s.Insert("mail", 1)
+		r.await(t, "a signal for mail", func(told record) bool {
+			return slices.ContainsFunc(told.signals[before:], func(queue string) bool { return queue == "mail" || queue == "" })
+		})
+	}
+}
+
 // testBurst reads on signals only, as the server does: the last insert must not be lost, although the job library
 // may announce only the first of several.
 func testBurst(t *testing.T, h Harness) {
 	s := open(t, h)
 	r := s.watch(h)
 	const n = 20
-	seen := int64(0)
+	seen := s.queue("mail").Ready
 	for burst := int64(1); burst <= 3; burst++ {
 		for range n {
 			s.Insert("mail", 1)
