@@ -62,6 +62,6 @@ func (e *Engine) read(ctx context.Context, s *session, req driver.Request) (_ dr
 		p.reads.Settle(round)
 	}
 	reading := p.reading()
-	reading.Notes = slices.Concat(e.cfg.Redis.Notes, s.refused.notes(), e.near.notes(ctx, e, s, p))
+	reading.Notes = slices.Concat(e.cfg.Redis.Notes, p.reads.Notes(), s.refused.notes(), e.near.notes(ctx, e, s, p))
 	return reading, jumped, nil
 }
