@@ -33,6 +33,9 @@ type Abilities struct {
 	Retries bool
 	// Undated is set when jobs can wait for later and the source does not tell until when.
 	Undated bool
+	// Immediate is set when no job waits for later in the store. How long the others have been waiting is for the preset's
+	// own tests then.
+	Immediate bool
 	// FoldsNames is set when the library does not tell all names apart. What it does with odd ones is for the
 	// preset's own tests.
 	FoldsNames bool

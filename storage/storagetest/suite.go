@@ -41,7 +41,8 @@ var (
 	lookahead  = func(h Harness) bool { return h.Abilities.Lookahead }
 	paused     = func(h Harness) bool { return h.Abilities.Paused }
 	retries    = func(h Harness) bool { return h.Abilities.Retries }
-	dated      = func(h Harness) bool { return !h.Abilities.Undated }
+	later      = func(h Harness) bool { return !h.Abilities.Immediate }
+	dated      = func(h Harness) bool { return later(h) && !h.Abilities.Undated }
 	exactNames = func(h Harness) bool { return !h.Abilities.FoldsNames }
 	orphans    = func(h Harness) bool { return h.Abilities.Orphans }
 	bounded    = func(h Harness) bool { return !h.Abilities.Exact }

@@ -11,8 +11,8 @@ import (
 var countTests = []suiteTest{
 	{"ReadSeesEachInsertAtOnce", nil, testEachInsert},
 	{"ReadCountsClaimedJobsAsRunning", nil, testRunning},
-	{"ReadCountsDueScheduledJobsAsReady", nil, testDueScheduled},
-	{"ReadCountsFutureJobsAsScheduled", nil, testFuture},
+	{"ReadCountsDueScheduledJobsAsReady", later, testDueScheduled},
+	{"ReadCountsFutureJobsAsScheduled", later, testFuture},
 	{"ReadCountsDueFailedJobsAsReady", retries, testDueFailed},
 	{"ReadCountsFailedAndSnoozedJobsAsScheduled", retries, testFutureRetries},
 	{"ReadCountsABrieflySnoozedJobAsScheduledUntilItIsDue", retries, testShortSnooze},

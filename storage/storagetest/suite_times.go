@@ -10,7 +10,7 @@ import (
 // timeTests are about clocks and ages. The stores under test are on this machine, so its clock is theirs.
 var timeTests = []suiteTest{
 	{"ReadTellsTheBackendsClock", nil, testNow},
-	{"ReadTellsHowLongTheOldestReadyJobWaits", nil, testOldest},
+	{"ReadTellsHowLongTheOldestReadyJobWaits", later, testOldest},
 	{"ReadTellsWhenTheFirstScheduledJobIsDue", dated, testNextDue},
 	{"ReadTellsNoAgeWhereThereIsNoJob", nil, testNoAge},
 	{"ReadTellsAgesWithALookahead", lookahead, testAgesWithLookahead},
@@ -63,7 +63,9 @@ func testNoAge(t *testing.T, h Harness) {
 	s := open(t, h)
 	s.Run("mail", 1)
 	s.Insert("ready", 1)
-	s.Schedule("scheduled", 1, time.Hour)
+	if later(h) {
+		s.Schedule("scheduled", 1, time.Hour)
+	}
 	if q := s.queue("mail"); q.Oldest != 0 || q.NextDue != 0 {
 		t.Errorf("of running jobs only: oldest = %s, next due = %s, want 0, 0", q.Oldest, q.NextDue)
 	}
