@@ -46,6 +46,7 @@ type fileSampling struct {
 
 type fileSource struct {
 	fileSampling `yaml:",inline"`
+	fileRedis    `yaml:",inline"`
 
 	URL           string      `yaml:"url"`
 	URLFile       string      `yaml:"urlFile"`

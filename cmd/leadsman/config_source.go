@@ -14,7 +14,7 @@ import (
 // SourceConfig is one source. What a nil or zero field leaves open is the engine's or the preset's to say.
 type SourceConfig struct {
 	Name   string
-	Engine string // "postgres" or "sqlite"
+	Engine string // "postgres", "redis" or "sqlite"
 	URL    Secret
 	// ListenURL is a second way to the same database for notifications, past a pooler. Zero means URL.
 	ListenURL Secret
@@ -26,20 +26,30 @@ type SourceConfig struct {
 	// Pooler is set when URL leads to a transaction pooler, which keeps no session.
 	Pooler        bool
 	RunningMaxAge time.Duration
+	Redis         driver.RedisOptions
 	Sampling      SamplingConfig
 }
 
 // The engines, and what of a source's keys is theirs alone.
 const (
 	enginePostgres = "postgres"
+	engineRedis    = "redis"
 	engineSQLite   = "sqlite"
 )
 
 // schemes says which engine reads a URL.
 var schemes = map[string]string{
-	"postgres":   enginePostgres,
-	"postgresql": enginePostgres,
-	"sqlite":     engineSQLite,
+	"postgres":        enginePostgres,
+	"postgresql":      enginePostgres,
+	"redis":           engineRedis,
+	"redis+cluster":   engineRedis,
+	"redis+sentinel":  engineRedis,
+	"rediss":          engineRedis,
+	"rediss+cluster":  engineRedis,
+	"rediss+sentinel": engineRedis,
+	"sqlite":          engineSQLite,
+	"valkey":          engineRedis,
+	"valkeys":         engineRedis,
 }
 
 // presetSQL is the preset whose query comes with the source.
@@ -72,11 +82,15 @@ func (s fileSource) resolve(dir, key string, presets map[string]driver.Preset, f
 	c := SourceConfig{Preset: s.Preset, Schema: s.Schema, Query: s.Query, Pooler: s.Pooler}
 	c.URL, c.Engine = s.resolveURL(dir, key, found)
 	c.ListenURL = s.resolveListenURL(dir, key, found)
-	if c.Preset == "" {
+	switch {
+	case c.Preset != "":
+	case s.Query != "":
+		c.Preset = presetSQL
+	case c.Engine == engineRedis:
+		found.addf(key+".preset", "is missing; name the job library, such as sidekiq or bullmq, or write redis for keys of your own")
+		return c
+	default:
 		c.Preset = defaultPreset
-		if s.Query != "" {
-			c.Preset = presetSQL
-		}
 	}
 	s.checkPreset(key, c, presets, found)
 	if s.MaxConns != nil {
@@ -91,8 +105,12 @@ func (s fileSource) resolve(dir, key string, presets map[string]driver.Preset, f
 	if s.Listen != nil {
 		c.Listen = s.Listen.resolve(key+".listen", found)
 	}
-	if c.Engine == engineSQLite {
+	c.Redis = s.options(key, c.Preset, presets[c.Preset].Redis, found)
+	switch c.Engine {
+	case engineSQLite:
 		s.checkSQLite(key, found)
+	case engineRedis:
+		s.checkRedis(key, &c, presets[c.Preset].Redis, found)
 	}
 	return c
 }
@@ -183,8 +201,19 @@ func (s fileSource) checkPreset(key string, c SourceConfig, presets map[string]d
 	case s.Listen != nil:
 		found.addf(key+".listen", "preset %s knows its channels; remove listen, or write preset: sql", c.Preset)
 	}
-	if (c.Engine == enginePostgres && preset.Postgres == nil) || (c.Engine == engineSQLite && preset.SQLite == nil) {
+	if c.Engine != "" && !runsOn(preset, c.Engine) {
 		found.addf(key+".preset", "%s does not run on %s", c.Preset, c.Engine)
+	}
+}
+
+func runsOn(preset driver.Preset, engine string) bool {
+	switch engine {
+	case enginePostgres:
+		return preset.Postgres != nil
+	case engineRedis:
+		return preset.Redis != nil
+	default:
+		return preset.SQLite != nil
 	}
 }
 

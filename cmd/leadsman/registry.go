@@ -22,6 +22,7 @@ import (
 // engines are the places that jobs can be read from, by the name that config_source.go derives from a URL.
 var engines = map[string]func(SourceConfig, driver.Preset, *slog.Logger) (opened, error){
 	enginePostgres: openPostgres,
+	engineRedis:    openRedis,
 	engineSQLite:   openSQLite,
 }
 

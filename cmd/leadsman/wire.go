@@ -9,6 +9,7 @@ import (
 	"github.com/leadsman/leadsman/storage/driver"
 	"github.com/leadsman/leadsman/storage/postgres"
 	"github.com/leadsman/leadsman/storage/preset/sql"
+	"github.com/leadsman/leadsman/storage/redis"
 	"github.com/leadsman/leadsman/storage/sqlite"
 )
 
@@ -88,10 +89,25 @@ func (c *SourceConfig) secrets() []string {
 	var all []string
 	for _, url := range []Secret{c.URL, c.ListenURL} {
 		if dsn, err := url.Get(); err == nil && dsn != "" {
-			all = append(all, postgres.Secrets(dsn)...)
+			if c.Engine == engineRedis {
+				all = append(all, redis.Secrets(dsn)...)
+			} else {
+				all = append(all, postgres.Secrets(dsn)...)
+			}
 		}
 	}
 	return all
+}
+
+func openRedis(c SourceConfig, preset driver.Preset, log *slog.Logger) (opened, error) {
+	engine, err := redis.Open(redis.Config{
+		URL: c.URL.Get, Redis: preset.Redis, Options: c.Redis, Timeout: c.Sampling.Timeout, RunningMaxAge: c.RunningMaxAge, Logger: log,
+	})
+	if err != nil {
+		return opened{}, err
+	}
+	url, _ := c.URL.Get() // a file that is missing now may be there when the engine connects
+	return opened{reader: engine, location: redis.Location(url), secrets: c.secrets}, nil
 }
 
 func openSQLite(c SourceConfig, preset driver.Preset, log *slog.Logger) (opened, error) {
