@@ -25,10 +25,13 @@ import (
 // Start, Stop, Restart, Kill and Signal are for one goroutine; the other methods may be called by any.
 type RedisServer struct {
 	program  string
-	dir      string // holds redis.conf, log, pid, socket and the certificates
-	port     int    // of TCP, in the clear or with TLS
-	password string // of the user default; "" for none
-	sentinel bool
+	dir      string       // holds redis.conf, log, pid, socket and the certificates
+	port     int          // of TCP, in the clear or with TLS
+	busPort  int          // of a cluster's node, for the other nodes
+	password string       // of the user default; "" for none
+	sentinel bool         // it is no server but watches over some
+	cluster  bool         // it is a node of a cluster
+	replicas int          // how many each primary of a set gets
 	primary  *RedisServer // whose replica it begins as; nil for none
 	config   []string     // more lines of redis.conf
 	tls      *redisTLS    // nil for none
@@ -54,8 +57,8 @@ func WithPassword(password string) RedisOption {
 	return func(s *RedisServer) { s.password = password }
 }
 
-// ReplicaOf makes the server a replica of another, with the same certificates if that has TLS. StartRedis returns when it
-// is in sync.
+// ReplicaOf makes the server a replica of another, with its password and its certificates. StartRedis returns when it is in
+// sync.
 func ReplicaOf(primary *RedisServer) RedisOption {
 	return func(s *RedisServer) { s.primary = primary }
 }
@@ -89,9 +92,10 @@ func newRedis(opts ...RedisOption) (*RedisServer, error) {
 	if s.dir, err = os.MkdirTemp("", "leadsman-redis-"); err != nil {
 		return nil, err
 	}
-	if s.primary != nil && s.tls == nil {
-		s.tls = s.primary.tls
-	} else if s.tls != nil {
+	if p := s.primary; p != nil {
+		s.tls, s.password = p.tls, p.password
+	}
+	if s.tls != nil && s.tls.dir == "" {
 		err = s.tls.write(s.dir)
 	}
 	if err == nil {
@@ -111,6 +115,9 @@ func (s *RedisServer) startAnywhere() error {
 	var err error
 	for range 3 {
 		if s.port, err = freePort(); err != nil {
+			return err
+		}
+		if s.busPort, err = freePort(); err != nil {
 			return err
 		}
 		if err := s.configure(); err != nil {
@@ -140,16 +147,16 @@ func (s *RedisServer) configure() error {
 	if !s.sentinel {
 		lines = append(lines, directive("save", ""), directive("repl-diskless-sync-delay", "0"))
 	}
+	if s.cluster {
+		lines = append(lines, directive("cluster-enabled", "yes"), directive("cluster-port", strconv.Itoa(s.busPort)))
+	}
+	if s.primary != nil {
+		lines = append(lines, directive("replicaof", "127.0.0.1", strconv.Itoa(s.primary.port)))
+	}
 	if s.password != "" {
 		lines = append(lines, directive("requirepass", s.password))
-	}
-	if p := s.primary; p != nil {
-		lines = append(lines, directive("replicaof", "127.0.0.1", strconv.Itoa(p.port)))
-		if p.password != "" {
-			lines = append(lines, directive("masterauth", p.password))
-		}
-		if p.tls != nil {
-			lines = append(lines, directive("tls-replication", "yes"))
+		if !s.sentinel {
+			lines = append(lines, directive("masterauth", s.password)) // what is a primary now may be a replica later
 		}
 	}
 	lines = append(lines, s.config...)

@@ -32,6 +32,7 @@ func (s *RedisServer) Client(tb testing.TB) rueidis.Client { //nolint:ireturn //
 		ClientName:        "storagetest",
 		ClientSetInfo:     rueidis.DisableClientSetInfo,
 		AlwaysRESP2:       true,
+		AlwaysPipelining:  true, // it notices at once when the server closes the connection, as sentinels make it do
 		DisableCache:      true,
 		ForceSingleClient: true, // a node of a cluster is asked itself
 	})
@@ -76,7 +77,11 @@ func (s *RedisServer) AddUser(tb testing.TB, name, password string, rules ...str
 // info is the value of a field of INFO; "" when there is none.
 func (s *RedisServer) info(tb testing.TB, field string) string {
 	tb.Helper()
-	text, err := s.Do(tb, "INFO", "everything").ToString()
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	client := s.Client(tb)
+	// Read-only: tried again on another connection when a sentinel has closed this one.
+	text, err := client.Do(ctx, client.B().Arbitrary("INFO", "everything").ReadOnly()).ToString()
 	if err != nil {
 		tb.Fatalf("redis: INFO: %v", err)
 	}

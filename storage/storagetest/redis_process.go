@@ -55,7 +55,7 @@ func (s *RedisServer) Kill(tb testing.TB) {
 // answers. SIGCONT ends that.
 func (s *RedisServer) Signal(tb testing.TB, sig syscall.Signal) {
 	tb.Helper()
-	if s.server == nil {
+	if !s.running() {
 		tb.Fatal("the server is stopped")
 	}
 	if err := s.server.signalAll(sig); err != nil {
@@ -65,7 +65,7 @@ func (s *RedisServer) Signal(tb testing.TB, sig syscall.Signal) {
 
 // start runs the server and waits until it answers.
 func (s *RedisServer) start() error {
-	if s.server != nil {
+	if s.running() {
 		return errors.New("the server is running")
 	}
 	for _, stale := range []string{s.pidFile(), s.socket()} { // of a server that was killed
@@ -86,6 +86,8 @@ func (s *RedisServer) start() error {
 	}
 	return nil
 }
+
+func (s *RedisServer) running() bool { return s.server != nil }
 
 // ready waits until the server answers or is gone.
 func (s *RedisServer) ready() error {

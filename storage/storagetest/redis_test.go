@@ -183,7 +183,7 @@ func TestRedisUserMayDoWhatItsRulesSay(t *testing.T) {
 
 func TestRedisReplicaFollowsItsPrimary(t *testing.T) {
 	for name, opts := range map[string][]RedisOption{
-		"plain": nil, "password": {WithPassword("secret")}, "TLS": {WithTLS()},
+		"plain": nil, "password": {WithPassword("secret")}, "mutual TLS": {WithMutualTLS()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			primary := StartRedis(t, opts...)

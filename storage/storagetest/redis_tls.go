@@ -60,6 +60,7 @@ func (t *redisTLS) directives() []string {
 		directive("tls-key-file", filepath.Join(t.dir, serverKeyFile)),
 		directive("tls-ca-cert-file", filepath.Join(t.dir, caFile)),
 		directive("tls-auth-clients", clients),
+		directive("tls-replication", "yes"), directive("tls-cluster", "yes"),
 	}
 }
 
@@ -73,7 +74,8 @@ func (t *redisTLS) write(dir string) error {
 	if err := writePEM(filepath.Join(dir, caFile), "CERTIFICATE", ca.cert.Raw); err != nil {
 		return err
 	}
-	if err := ca.issue(dir, serverCertFile, serverKeyFile, x509.ExtKeyUsageServerAuth); err != nil {
+	// A server is the client of its primary, and of the other nodes of its cluster.
+	if err := ca.issue(dir, serverCertFile, serverKeyFile, x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth); err != nil {
 		return err
 	}
 	return ca.issue(dir, clientCertFile, clientKeyFile, x509.ExtKeyUsageClientAuth)
@@ -101,13 +103,13 @@ func newAuthority() (*authority, error) {
 }
 
 // issue makes a certificate and its key, as files in dir.
-func (a *authority) issue(dir, certFile, keyFile string, usage x509.ExtKeyUsage) error {
+func (a *authority) issue(dir, certFile, keyFile string, usages ...x509.ExtKeyUsage) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return err
 	}
 	template := template("storagetest")
-	template.ExtKeyUsage = []x509.ExtKeyUsage{usage}
+	template.ExtKeyUsage = usages
 	template.IPAddresses, template.DNSNames = []net.IP{net.IPv4(127, 0, 0, 1)}, []string{"localhost"}
 	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, key.Public(), a.key)
 	if err != nil {
