@@ -1,7 +1,7 @@
 package driver
 
 import (
-	"fmt"
+	"errors"
 	"math"
 	"strconv"
 )
@@ -111,24 +111,31 @@ func (s redisShape) take(p *RedisReply) error {
 		p.scores, ok = scoreList(p.Value)
 	case redisEntries:
 		p.texts, ok = entryIDs(p.Value)
-	case redisPage:
-		if page, _ := p.Value.([]any); len(page) == 2 {
-			p.cursor, _ = scalarText(page[0])
-			p.texts, ok = textList(page[1])
-			ok = ok && p.cursor != ""
-		}
-	case redisPairsPage:
-		if page, _ := p.Value.([]any); len(page) == 2 {
-			p.cursor, _ = scalarText(page[0])
-			p.pairs, ok = textPairs(page[1])
-			ok = ok && p.cursor != ""
-		}
+	case redisPage, redisPairsPage:
+		ok = p.takePage(s == redisPairsPage)
 	}
 	p.Value = nil
 	if !ok {
 		return Errorf(Contract, "%s of key %q was answered with something else than it should be", p.Command, p.Key)
 	}
 	return nil
+}
+
+// takePage reads a cursor, and elements or pairs.
+func (p *RedisReply) takePage(pairs bool) (ok bool) {
+	page, _ := p.Value.([]any)
+	if len(page) != 2 {
+		return false
+	}
+	if p.cursor, ok = scalarText(page[0]); !ok {
+		return false
+	}
+	if pairs {
+		p.pairs, ok = textPairs(page[1])
+	} else {
+		p.texts, ok = textList(page[1])
+	}
+	return ok
 }
 
 func scalarText(v any) (string, bool) {
@@ -238,7 +245,7 @@ func scoreList(v any) ([]RedisScore, bool) {
 func toFloat(v any) (float64, error) {
 	if f, ok := v.(float64); ok {
 		if math.IsNaN(f) {
-			return 0, fmt.Errorf("not a number")
+			return 0, errors.New("not a number")
 		}
 		return f, nil
 	}
