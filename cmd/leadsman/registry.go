@@ -16,6 +16,7 @@ import (
 	"github.com/leadsman/leadsman/storage/preset/procrastinate"
 	"github.com/leadsman/leadsman/storage/preset/que"
 	"github.com/leadsman/leadsman/storage/preset/river"
+	"github.com/leadsman/leadsman/storage/preset/sidekiq"
 	"github.com/leadsman/leadsman/storage/preset/solidqueue"
 )
 
@@ -40,6 +41,7 @@ var presets = map[string]driver.Preset{
 	"procrastinate":   procrastinate.Preset,
 	"que":             que.Preset,
 	"river":           river.Preset,
+	"sidekiq":         sidekiq.Preset,
 	"solid_queue":     solidqueue.Preset,
 	presetSQL:         {Name: presetSQL},
 }
