@@ -5,6 +5,7 @@ import (
 
 	"github.com/leadsman/leadsman/storage/driver"
 	"github.com/leadsman/leadsman/storage/preset/airflow"
+	"github.com/leadsman/leadsman/storage/preset/asynq"
 	"github.com/leadsman/leadsman/storage/preset/delayedjob"
 	"github.com/leadsman/leadsman/storage/preset/flexiq"
 	"github.com/leadsman/leadsman/storage/preset/goodjob"
@@ -30,6 +31,7 @@ var engines = map[string]func(SourceConfig, driver.Preset, *slog.Logger) (opened
 // presets are the job libraries whose queues can be read. What presetSQL reads by comes with each source.
 var presets = map[string]driver.Preset{
 	"airflow":         airflow.Preset,
+	"asynq":           asynq.Preset,
 	"delayed_job":     delayedjob.Preset,
 	"flexiq":          flexiq.Preset,
 	"good_job":        goodjob.Preset,

@@ -16,7 +16,7 @@ import (
 // Commands reads one queue as an engine does, by the clock that ask names, and returns the commands that were sent: for
 // each round, those that are watched, then those that may be refused. It says so of a read of activity alone, and of a
 // whole one.
-func Commands(tb testing.TB, server *storagetest.RedisServer, preset driver.Redis, ask driver.RedisAsk) string {
+func Commands(tb testing.TB, server *storagetest.RedisServer, preset *driver.Redis, ask driver.RedisAsk) string {
 	tb.Helper()
 	var b strings.Builder
 	for _, ask.Activity = range []bool{true, false} {
@@ -32,7 +32,7 @@ func Commands(tb testing.TB, server *storagetest.RedisServer, preset driver.Redi
 
 // Plan reads one queue as an engine does, by the clock that ask names, and writes the commands to b.
 func Plan(
-	tb testing.TB, server *storagetest.RedisServer, preset driver.Redis, ask driver.RedisAsk, b *strings.Builder,
+	tb testing.TB, server *storagetest.RedisServer, preset *driver.Redis, ask driver.RedisAsk, b *strings.Builder,
 ) driver.Queue {
 	tb.Helper()
 	q := driver.Queue{Name: ask.Queue, Lookahead: ask.Lookahead}

@@ -2,34 +2,18 @@ package sqltest
 
 import (
 	"context"
-	"flag"
 	"os"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/leadsman/leadsman/storage/driver"
 	"github.com/leadsman/leadsman/storage/storagetest"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files in testdata")
-
 // Golden compares a text with a reviewed file.
 func Golden(t *testing.T, path, got string) {
 	t.Helper()
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s differs (go test -update rewrites it):\n%s", path, diff)
-	}
+	storagetest.Golden(t, path, got)
 }
 
 // Grants holds a preset to the GRANT lines of its README.md: a role that has these and no more must read what the
