@@ -31,6 +31,7 @@ func (w *watcher) listen(ctx context.Context, s *session) error {
 		return err
 	case !strings.Contains(flags, "K"):
 		w.push(driver.ModeEdgePoll, why+"; keyspace notifications are off")
+		w.sink.Signal("")
 		return w.follow(ctx, s, nil)
 	}
 	err = w.listenTo(ctx, s, &keyspace{engine: w.engine, db: s.db, flags: flags, why: why})
@@ -38,6 +39,7 @@ func (w *watcher) listen(ctx context.Context, s *session) error {
 		return err
 	}
 	w.push(driver.ModeEdgePoll, why+"; keyspace notifications: "+firstLine(err))
+	w.sink.Signal("")
 	return w.follow(ctx, s, nil)
 }
 

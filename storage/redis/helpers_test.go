@@ -1,0 +1,145 @@
+package redis_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/leadsman/leadsman/storage/driver"
+	"github.com/leadsman/leadsman/storage/redis"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// patience is how long tests wait for what must happen; generous, for a loaded machine.
+const patience = 30 * time.Second
+
+func eventually(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !condition(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within %s: %s", patience, what)
+		}
+	}
+}
+
+// A sink remembers what a Watcher reported.
+type sink struct {
+	mu    sync.Mutex
+	state seen
+}
+
+type seen struct {
+	mode    driver.Mode
+	why     string
+	modes   []driver.Mode
+	signals map[string]int
+}
+
+func (s *sink) Signal(queue string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state.signals[queue]++
+}
+
+func (s *sink) Push(mode driver.Mode, reason string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state.mode, s.state.why = mode, reason
+	s.state.modes = append(s.state.modes, mode)
+}
+
+func (s *sink) now() seen {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := s.state
+	out.modes = slices.Clone(out.modes)
+	out.signals = maps.Clone(out.signals)
+	return out
+}
+
+// wait waits until what was seen fits.
+func (s *sink) wait(t *testing.T, what string, fits func(seen) bool) {
+	t.Helper()
+	defer func() {
+		if t.Failed() {
+			t.Logf("seen: %+v", s.now())
+		}
+	}()
+	eventually(t, what, func() bool { return fits(s.now()) })
+}
+
+// is waits until the watcher has said that it is in a mode, and has signalled all for what it had missed.
+func (s *sink) is(t *testing.T, mode driver.Mode) {
+	t.Helper()
+	s.wait(t, "the mode is "+string(mode), func(s seen) bool { return s.mode == mode && s.signals[""] > 0 })
+}
+
+// watch watches until the test ends.
+func watch(t *testing.T, engine *redis.Engine) *sink {
+	t.Helper()
+	s := &sink{state: seen{signals: map[string]int{}}}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- engine.Watch(ctx, s) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Watch: %v", err)
+		}
+	})
+	return s
+}
+
+// read reads queues and fails the test where that cannot be.
+func read(t *testing.T, engine *redis.Engine, names ...string) driver.Reading {
+	t.Helper()
+	reading, err := tryRead(t, engine, names...)
+	if err != nil {
+		t.Fatalf("Read: %v", err)
+	}
+	return reading
+}
+
+func tryRead(t *testing.T, engine *redis.Engine, names ...string) (driver.Reading, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	return engine.Read(ctx, driver.Request{Wants: wants(names...)})
+}
+
+func wants(names ...string) []driver.Want {
+	out := make([]driver.Want, len(names))
+	for i, name := range names {
+		out[i].Queue = name
+	}
+	return out
+}
+
+// ready is how many jobs of a queue are ready.
+func ready(t *testing.T, engine *redis.Engine, queue string) int64 {
+	t.Helper()
+	return read(t, engine, queue).Queues[0].Ready
+}
+
+// fails holds an error against a kind and words.
+func fails(t *testing.T, err error, kind driver.Kind, words ...string) {
+	t.Helper()
+	known, ok := errors.AsType[*driver.Error](err)
+	if !ok || known.Kind != kind {
+		t.Errorf("got %v, want an error of kind %s", err, kind)
+		return
+	}
+	for _, word := range words {
+		if !strings.Contains(known.Message, word) {
+			t.Errorf("%q does not say %q", known.Message, word)
+		}
+	}
+}
