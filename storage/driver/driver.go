@@ -62,6 +62,7 @@ type Mode string
 // The modes in force anywhere in leadsman.
 const (
 	ModeListen   Mode = "listen"      // PostgreSQL LISTEN on the library's own channel
+	ModeBell     Mode = "armed bell"  // PostgreSQL: a trigger that notifies while leadsman waits (Bell)
 	ModeTracking Mode = "tracking"    // Redis: CLIENT TRACKING of what was read last
 	ModeEvents   Mode = "events"      // Redis: the library's own announcements
 	ModeKeyspace Mode = "keyspace"    // Redis: keyspace notifications
@@ -75,7 +76,7 @@ type Request struct {
 	// Wants holds at least one Want; no two are equal.
 	Wants []Want
 	// Limit bounds each count of each queue: a count that would be greater is returned as Limit, with
-	// Saturated set. 0 means exact counts, however long they take.
+	// Saturated set. 0 means exact counts, however long they take. A Reader that counts at no cost ignores it.
 	Limit int64
 	// Activity says that of each queue only Ready, Running and, where both are 0, NextDue are needed, by somebody
 	// who waits for a job. A Reader that is quicker so may leave the other fields zero, and set Saturated for a

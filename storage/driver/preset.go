@@ -50,6 +50,9 @@ type SQL struct {
 	RunningMaxAge time.Duration
 	// Listen is how the library announces jobs; nil when it does not. PostgreSQL only.
 	Listen *Listen
+	// Bell is for a trigger that announces jobs; nil where a trigger of the library's own does, or where its tables
+	// are not known. PostgreSQL only.
+	Bell *Bell
 	// Notes are shown as the source's conditions.
 	Notes []string
 }

@@ -3,9 +3,22 @@ package postgres
 import "time"
 
 // Hurry makes watching retry and doubt sooner than a test would like to wait for.
-func (e *Engine) Hurry() {
+func (e *Engine) Hurry(tune ...Tune) {
 	e.timing = timing{
 		backoffMin: 5 * time.Millisecond, backoffMax: 50 * time.Millisecond, retry: 200 * time.Millisecond,
 		silence: 300 * time.Millisecond, canary: time.Second,
+		tick: 10 * time.Millisecond, rest: 40 * time.Millisecond, check: 300 * time.Millisecond,
+	}
+	for _, change := range tune {
+		change(&e.timing)
 	}
 }
+
+// A Tune changes one of the spans that Hurry sets.
+type Tune func(*timing)
+
+// Rest is how long a bucket is not armed after the bell has rung.
+func Rest(d time.Duration) Tune { return func(t *timing) { t.rest = d } }
+
+// Check is how often a session makes sure that all is as it was.
+func Check(d time.Duration) Tune { return func(t *timing) { t.check = d } }

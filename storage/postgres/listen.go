@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -34,6 +33,13 @@ func (w *watcher) session(ctx context.Context) (healthy bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	state, err := w.findBell(ctx, conn)
+	switch {
+	case err != nil:
+		return false, err
+	case !state.installed() && !w.announced():
+		return false, unable{"the job library announces nothing: " + state.missing}
+	}
 	canary := "leadsman_canary_" + strings.ToLower(rand.Text())
 	if err := w.hearCanary(ctx, conn, canary); err != nil {
 		return false, err
@@ -41,13 +47,33 @@ func (w *watcher) session(ctx context.Context) (healthy bool, err error) {
 	if err := w.listenTo(ctx, conn, schema); err != nil {
 		return false, err
 	}
-	if w.listen.Partial != "" {
-		w.push(driver.ModeEdgePoll, w.listen.Partial)
-	} else {
-		w.push(driver.ModeListen, "")
+	s := &session{w: w, conn: conn, canary: canary, state: state, checkAt: time.Now().Add(w.timing.check)}
+	if state.installed() {
+		s.bell = w.newBell(conn, state.keys)
+		defer s.bell.stop() //nolint:contextcheck // it must let go when ctx is done too
+		if err := s.bell.start(ctx); err != nil {
+			return false, err
+		}
 	}
+	w.push(w.modeOf(state))
 	w.sink.Signal("") // for what was missed meanwhile
-	return true, w.drain(ctx, conn, canary)
+	return true, s.drain(ctx)
+}
+
+// modeOf is the mode of a session that listens, and why it is not a better one.
+func (w *watcher) modeOf(state bellState) (driver.Mode, string) {
+	switch {
+	case state.installed():
+		return driver.ModeBell, ""
+	case w.listen.Partial != "" && w.engine.cfg.SQL.Bell != nil:
+		return driver.ModeEdgePoll, w.listen.Partial + "; " + state.missing
+	case w.listen.Partial != "":
+		return driver.ModeEdgePoll, w.listen.Partial
+	case state.fault:
+		return driver.ModeListen, state.missing
+	default:
+		return driver.ModeListen, ""
+	}
 }
 
 func (w *watcher) connect(ctx context.Context) (*pgx.Conn, error) {
@@ -181,59 +207,4 @@ func (w *watcher) channels(ctx context.Context, conn *pgx.Conn, schema string) (
 		}
 	}
 	return channels, nil
-}
-
-// drain takes notifications as they come, always, so that the server's queue of them never fills because of
-// us. Between them it sends the echoes that are due and, in silence, the canary.
-func (w *watcher) drain(ctx context.Context, conn *pgx.Conn, canary string) error {
-	echoes := newEchoes(w.listen.Echo)
-	heard, asked := time.Now(), time.Time{} // asked: when the canary was sent; zero once it was heard
-	for {
-		quiet := heard.Add(w.timing.silence)
-		if !asked.IsZero() {
-			quiet = asked.Add(w.timing.canary)
-		}
-		n, err := w.next(ctx, conn, echoes.until(quiet))
-		now := time.Now()
-		switch {
-		case n != nil:
-			heard = now
-			if n.Channel == canary {
-				asked = time.Time{}
-				break
-			}
-			queue := queueOf(w.listen.Payload, n.Payload)
-			w.sink.Signal(queue)
-			echoes.after(queue, now)
-		case err != nil && !errors.Is(err, errQuiet):
-			return err
-		case now.Before(quiet): // for an echo
-		case !asked.IsZero():
-			return unable{silent}
-		default:
-			asked = now
-			if _, err := w.command(ctx, conn.PgConn(), "NOTIFY "+quote(canary)); err != nil {
-				return err
-			}
-		}
-		echoes.due(now, w.sink.Signal)
-	}
-}
-
-var errQuiet = errors.New("no notification until then")
-
-// next waits for one notification, until a time (errQuiet) or the end of ctx.
-func (w *watcher) next(ctx context.Context, conn *pgx.Conn, until time.Time) (*pgconn.Notification, error) {
-	waiting, cancel := context.WithDeadline(ctx, until)
-	defer cancel()
-	n, err := conn.WaitForNotification(waiting)
-	switch {
-	case n != nil:
-		return n, nil
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case waiting.Err() != nil && !conn.IsClosed():
-		return nil, errQuiet
-	}
-	return nil, err
 }

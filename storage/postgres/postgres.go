@@ -9,7 +9,9 @@
 // error, never a smaller number.
 //
 // Watching is one more connection, in autocommit, that always drains. It believes that notifications arrive
-// only once it has heard its own canary sing, because a transaction pooler swallows LISTEN without a word.
+// only once it has heard its own canary sing, because a transaction pooler swallows LISTEN without a word. Where a
+// database administrator has installed the armed bell, a trigger for libraries that announce nothing, the same
+// connection arms it; bell.go tells how.
 //
 // [Open] does no I/O. The pool has a goroutine that retires connections, which ends with [Engine.Close]; Watch
 // runs in its caller's goroutine and starts none that outlives it.
@@ -71,6 +73,8 @@ type Engine struct {
 	pool     *pgxpool.Pool
 	unnamed  atomic.Bool // no prepared statements from here on
 	timing   timing
+	arming   []armStep // in order
+	wanted   wanted    // queues, for the bell
 
 	mu      sync.Mutex
 	primary string // the location at which a primary has been seen; "" none yet
@@ -95,7 +99,7 @@ func Open(cfg Config) (*Engine, error) {
 	}
 	e := &Engine{
 		cfg: cfg, queries: queries, version: version,
-		settings: settings(cfg.Timeout, cfg.SQL.Static), timing: defaultTiming,
+		settings: settings(cfg.Timeout, cfg.SQL.Static), timing: defaultTiming, arming: armSteps(),
 	}
 	e.unnamed.Store(cfg.Pooler)
 	if e.pool, err = e.newPool(); err != nil {

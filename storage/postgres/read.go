@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -19,6 +20,9 @@ var errDemoted = errors.New("the server is a standby now and was the primary bef
 // that fails because of what became of its connection, rather than because of the database, is tried once more on
 // another.
 func (e *Engine) Read(ctx context.Context, req driver.Request) (driver.Reading, error) {
+	if e.cfg.SQL.Bell != nil {
+		e.wanted.note(req.Wants, time.Now()) // before the read: what it misses is to ring
+	}
 	ctx, cancel := context.WithTimeout(ctx, 2*e.cfg.Timeout)
 	defer cancel()
 	a := e.try(ctx, req)

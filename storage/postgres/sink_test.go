@@ -71,9 +71,9 @@ func (s *sink) listens(t *testing.T) {
 }
 
 // watch watches in a hurry until the test ends.
-func watch(t *testing.T, engine *postgres.Engine) *sink {
+func watch(t *testing.T, engine *postgres.Engine, tune ...postgres.Tune) *sink {
 	t.Helper()
-	engine.Hurry()
+	engine.Hurry(tune...)
 	s := &sink{state: seen{signals: map[string]int{}}}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)

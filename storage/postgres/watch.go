@@ -16,11 +16,15 @@ type timing struct {
 	retry                  time.Duration // between attempts where listening does not work at all
 	silence                time.Duration // without a notification until the canary is sent again
 	canary                 time.Duration // for it to be heard
+	tick                   time.Duration // between looks at which queues are wanted, and polls of those not armed
+	rest                   time.Duration // after the bell has rung, before it is armed again
+	check                  time.Duration // between checks that all is as it was
 }
 
 var defaultTiming = timing{
 	backoffMin: 100 * time.Millisecond, backoffMax: 5 * time.Second,
 	retry: 30 * time.Second, silence: 15 * time.Second, canary: 2 * time.Second,
+	tick: 250 * time.Millisecond, rest: time.Second, check: 15 * time.Second,
 }
 
 // An unable error says why listening does not work although the server answers. It may yet, after a change of
@@ -29,13 +33,16 @@ type unable struct{ reason string }
 
 func (u unable) Error() string { return u.reason }
 
-// Watch listens to the preset's channels until ctx is done. It returns an error at once when the preset
-// announces nothing.
+// Watch listens to the preset's channels and to its bell until ctx is done. It returns an error at once when the preset
+// has neither.
 func (e *Engine) Watch(ctx context.Context, sink driver.Sink) error {
-	if l := e.cfg.SQL.Listen; l == nil || len(l.Channels) == 0 && l.Query == "" {
+	w := &watcher{engine: e, sink: sink, timing: e.timing}
+	if e.cfg.SQL.Listen != nil {
+		w.listen = *e.cfg.SQL.Listen
+	}
+	if !w.announced() && e.cfg.SQL.Bell == nil {
 		return driver.Errorf(driver.Unavailable, "the preset announces nothing that could be listened to")
 	}
-	w := &watcher{engine: e, sink: sink, listen: *e.cfg.SQL.Listen, timing: e.timing}
 	for failures := 0; ; failures++ {
 		healthy, err := w.session(ctx)
 		if ctx.Err() != nil {
@@ -57,12 +64,15 @@ func (e *Engine) Watch(ctx context.Context, sink driver.Sink) error {
 type watcher struct {
 	engine *Engine
 	sink   driver.Sink
-	listen driver.Listen
+	listen driver.Listen // the zero Listen where the library announces nothing
 	timing timing
 
 	mode driver.Mode // pushed last, and why
 	why  string
 }
+
+// announced says whether the job library announces jobs itself.
+func (w *watcher) announced() bool { return len(w.listen.Channels) > 0 || w.listen.Query != "" }
 
 // push tells the sink of a mode unless it knows.
 func (w *watcher) push(mode driver.Mode, reason string) {

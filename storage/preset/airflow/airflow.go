@@ -30,6 +30,15 @@ var Preset = driver.Preset{
 		// Airflow's scheduler fails tasks whose heartbeat has stopped, and it runs whether workers do or not. This is
 		// for what it leaves behind, and longer than tasks take.
 		RunningMaxAge: 7 * 24 * time.Hour,
+		Bell: &driver.Bell{
+			Preset: "airflow",
+			Queue:  "coalesce(nullif(NEW.queue, ''), 'default')",
+			Tables: []driver.BellTable{{
+				Name:   "task_instance",
+				Insert: "NEW.state = 'queued'",
+				Update: "NEW.state = 'queued' AND OLD.state IS DISTINCT FROM 'queued'",
+			}},
+		},
 	},
 }
 

@@ -38,9 +38,23 @@ var Preset = driver.Preset{
 			{From: 2, To: 2, Query: query("statement_timestamp()")},
 		},
 		RunningMaxAge: maxRunTime,
+		Bell:          &bell,
 	},
 	SQLite: &driver.SQL{Query: sqliteQuery, RunningMaxAge: maxRunTime},
 }
 
 // query is the query for times of the type of now.
 func query(now string) string { return strings.ReplaceAll(postgresQuery, "{now}", now) }
+
+// bell rings for new jobs, and for those that a worker gives back to be tried again.
+var bell = driver.Bell{
+	Preset: "delayed_job",
+	Queue:  "coalesce(nullif(NEW.queue, ''), '" + NoQueue + "')",
+	Tables: []driver.BellTable{{
+		Name:   "delayed_jobs",
+		Insert: "NEW.failed_at IS NULL",
+		Update: "NEW.failed_at IS NULL AND NEW.locked_at IS NULL AND (OLD.failed_at IS NOT NULL OR OLD.locked_at IS NOT NULL" +
+			" OR NEW.run_at < OLD.run_at OR NEW.queue IS DISTINCT FROM OLD.queue)",
+	}},
+	Silent: "A lock that expires does not ring.",
+}

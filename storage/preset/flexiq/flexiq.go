@@ -22,6 +22,18 @@ const runningMaxAge = 24 * time.Hour
 var Preset = driver.Preset{
 	Name: "flexiq",
 	// FlexiQ's own listener on PostgreSQL is a timer: nothing is announced.
-	Postgres: &driver.SQL{Query: postgresQuery, Schema: "flexiq", RunningMaxAge: runningMaxAge},
+	Postgres: &driver.SQL{Query: postgresQuery, Schema: "flexiq", RunningMaxAge: runningMaxAge, Bell: &bell},
 	SQLite:   &driver.SQL{Query: sqliteQuery, RunningMaxAge: runningMaxAge},
+}
+
+// bell rings for new jobs and for retries, by the name that the query gives the job's lane.
+var bell = driver.Bell{
+	Preset: "flexiq",
+	Queue:  "coalesce(NEW.namespace || '/', '') || NEW.queue",
+	Tables: []driver.BellTable{{
+		Name:   "jobs",
+		Insert: "NEW.status = 0",
+		Update: "NEW.status = 0 AND (OLD.status <> 0 OR NEW.scheduled_at < OLD.scheduled_at OR NEW.queue <> OLD.queue)",
+	}},
+	Silent: "A job whose last dependency is done does not ring, nor does a queue that is resumed.",
 }

@@ -23,4 +23,16 @@ var postgres = driver.SQL{
 		Channels: []string{"good_job"},
 		Payload:  "queue_name",
 	},
+	// GoodJob announces from the application, which can be told not to, and does not hear of plain SQL.
+	Bell: &driver.Bell{
+		Preset: "good_job",
+		Queue:  "NEW.queue_name",
+		Tables: []driver.BellTable{{
+			Name:   "good_jobs",
+			Insert: "NEW.finished_at IS NULL",
+			Update: "NEW.finished_at IS NULL AND (OLD.finished_at IS NOT NULL OR NEW.scheduled_at < OLD.scheduled_at" +
+				" OR NEW.performed_at IS NULL AND OLD.performed_at IS NOT NULL OR NEW.queue_name IS DISTINCT FROM OLD.queue_name)",
+		}},
+		Silent: "A job whose worker died does not ring, nor does a queue that is resumed.",
+	},
 }

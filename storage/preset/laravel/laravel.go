@@ -22,6 +22,19 @@ const retryAfter = 90 * time.Second
 // Preset is Laravel's table jobs as it has been since 5.3; later versions changed nothing that is read.
 var Preset = driver.Preset{
 	Name:     "laravel",
-	Postgres: &driver.SQL{Query: postgresQuery, RunningMaxAge: retryAfter},
+	Postgres: &driver.SQL{Query: postgresQuery, RunningMaxAge: retryAfter, Bell: &bell},
 	SQLite:   &driver.SQL{Query: sqliteQuery, RunningMaxAge: retryAfter},
+}
+
+// bell rings for new jobs. Laravel inserts a job anew that is to be tried again; updates are somebody's repair.
+var bell = driver.Bell{
+	Preset: "laravel",
+	Queue:  "NEW.queue",
+	Tables: []driver.BellTable{{
+		Name:   "jobs",
+		Insert: "NEW.reserved_at IS NULL",
+		Update: "NEW.reserved_at IS NULL AND (OLD.reserved_at IS NOT NULL OR NEW.available_at < OLD.available_at" +
+			" OR NEW.queue <> OLD.queue)",
+	}},
+	Silent: "A reservation that expires does not ring.",
 }

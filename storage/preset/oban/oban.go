@@ -31,4 +31,16 @@ var postgres = driver.SQL{
 		Channels: []string{"{schema}.oban_insert"},
 		Payload:  "queue",
 	},
+	// Oban announces from the application, which does not with insert_trigger: false or another notifier, and does not
+	// hear of plain SQL.
+	Bell: &driver.Bell{
+		Preset: "oban",
+		Queue:  "NEW.queue",
+		Tables: []driver.BellTable{{
+			Name:   "oban_jobs",
+			Insert: "NEW.state IN ('available', 'scheduled', 'retryable')",
+			Update: "NEW.state IN ('available', 'scheduled', 'retryable') AND (OLD.state NOT IN ('available', 'scheduled', 'retryable')" +
+				" OR NEW.scheduled_at < OLD.scheduled_at OR NEW.queue <> OLD.queue)",
+		}},
+	},
 }

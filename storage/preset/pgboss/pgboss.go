@@ -26,5 +26,13 @@ var Preset = driver.Preset{
 			Payload: driver.PayloadQueue,
 			Partial: "pg-boss announces the jobs of queues made with notify: true only (version 12.21 and later), and of no others",
 		},
+		Bell: &driver.Bell{
+			Preset: "pg_boss",
+			Queue:  "NEW.name",
+			// The table has been partitioned since version 10, and its partitions take the trigger from it, those made
+			// later too. What else an update of a waiting job may bring, such as the end of its being blocked, is in
+			// columns that not all versions have.
+			Tables: []driver.BellTable{{Name: "job", Insert: "NEW.state < 'active'", Update: "NEW.state < 'active'"}},
+		},
 	},
 }

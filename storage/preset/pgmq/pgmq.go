@@ -30,5 +30,18 @@ var Preset = driver.Preset{
 			Payload: driver.PayloadNone,
 			Partial: "pgmq announces only the messages of queues for which enable_notify_insert was called, and not all of those",
 		},
+		Bell: &driver.Bell{
+			Preset: "pgmq",
+			Queue:  "TG_ARGV[0]",
+			Tables: []driver.BellTable{{
+				Each: `
+					SELECT lower('q_' || m.queue_name) AS name, m.queue_name AS queue
+					FROM {schema}meta m
+					JOIN pg_catalog.pg_class b ON b.oid = m.tableoid
+					JOIN pg_catalog.pg_class q ON q.relnamespace = b.relnamespace AND q.relname = lower('q_' || m.queue_name)`,
+				Update: "NEW.vt < OLD.vt",
+			}},
+			Silent: "A message that its reader gives up on does not ring.",
+		},
 	},
 }

@@ -36,4 +36,15 @@ var postgres = driver.SQL{
 		// transaction rolls back. So look again twice, the second time when the client would have spoken anew.
 		Echo: []time.Duration{50 * time.Millisecond, 110 * time.Millisecond},
 	},
+	// For what River's Go client does not announce: plain SQL, and clients in other languages.
+	Bell: &driver.Bell{
+		Preset: "river",
+		Queue:  "NEW.queue",
+		Tables: []driver.BellTable{{
+			Name:   "river_job",
+			Insert: "NEW.state IN ('available', 'scheduled', 'retryable')",
+			Update: "NEW.state IN ('available', 'scheduled', 'retryable') AND (OLD.state NOT IN ('available', 'scheduled', 'retryable')" +
+				" OR NEW.scheduled_at < OLD.scheduled_at OR NEW.queue <> OLD.queue)",
+		}},
+	},
 }

@@ -18,6 +18,17 @@ var sqliteQuery string
 // is an error that names it.
 var Preset = driver.Preset{
 	Name:     "solid_queue",
-	Postgres: &driver.SQL{Query: postgresQuery}, // it announces nothing
+	Postgres: &driver.SQL{Query: postgresQuery, Bell: &bell}, // it announces nothing
 	SQLite:   &driver.SQL{Query: sqliteQuery},
+}
+
+// bell rings when a job enters the table of those that can be run, whichever way it comes, or that of those for later.
+var bell = driver.Bell{
+	Preset: "solid_queue",
+	Queue:  "NEW.queue_name",
+	Tables: []driver.BellTable{
+		{Name: "solid_queue_ready_executions"},
+		{Name: "solid_queue_scheduled_executions", Update: "NEW.scheduled_at < OLD.scheduled_at"},
+	},
+	Silent: "A queue that is resumed does not ring.",
 }
