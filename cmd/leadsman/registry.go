@@ -6,6 +6,8 @@ import (
 	"github.com/leadsman/leadsman/storage/driver"
 	"github.com/leadsman/leadsman/storage/preset/airflow"
 	"github.com/leadsman/leadsman/storage/preset/asynq"
+	"github.com/leadsman/leadsman/storage/preset/bull"
+	"github.com/leadsman/leadsman/storage/preset/bullmq"
 	"github.com/leadsman/leadsman/storage/preset/delayedjob"
 	"github.com/leadsman/leadsman/storage/preset/flexiq"
 	"github.com/leadsman/leadsman/storage/preset/goodjob"
@@ -32,6 +34,8 @@ var engines = map[string]func(SourceConfig, driver.Preset, *slog.Logger) (opened
 var presets = map[string]driver.Preset{
 	"airflow":         airflow.Preset,
 	"asynq":           asynq.Preset,
+	"bull":            bull.Preset,
+	"bullmq":          bullmq.Preset,
 	"delayed_job":     delayedjob.Preset,
 	"flexiq":          flexiq.Preset,
 	"good_job":        goodjob.Preset,
