@@ -8,6 +8,7 @@ import (
 	"github.com/leadsman/leadsman/storage/preset/asynq"
 	"github.com/leadsman/leadsman/storage/preset/bull"
 	"github.com/leadsman/leadsman/storage/preset/bullmq"
+	"github.com/leadsman/leadsman/storage/preset/celery"
 	"github.com/leadsman/leadsman/storage/preset/delayedjob"
 	"github.com/leadsman/leadsman/storage/preset/flexiq"
 	"github.com/leadsman/leadsman/storage/preset/goodjob"
@@ -19,6 +20,7 @@ import (
 	"github.com/leadsman/leadsman/storage/preset/procrastinate"
 	"github.com/leadsman/leadsman/storage/preset/que"
 	"github.com/leadsman/leadsman/storage/preset/river"
+	"github.com/leadsman/leadsman/storage/preset/rq"
 	"github.com/leadsman/leadsman/storage/preset/sidekiq"
 	"github.com/leadsman/leadsman/storage/preset/solidqueue"
 )
@@ -36,6 +38,7 @@ var presets = map[string]driver.Preset{
 	"asynq":           asynq.Preset,
 	"bull":            bull.Preset,
 	"bullmq":          bullmq.Preset,
+	"celery":          celery.Preset,
 	"delayed_job":     delayedjob.Preset,
 	"flexiq":          flexiq.Preset,
 	"good_job":        goodjob.Preset,
@@ -47,6 +50,7 @@ var presets = map[string]driver.Preset{
 	"procrastinate":   procrastinate.Preset,
 	"que":             que.Preset,
 	"river":           river.Preset,
+	"rq":              rq.Preset,
 	"sidekiq":         sidekiq.Preset,
 	"solid_queue":     solidqueue.Preset,
 	presetSQL:         {Name: presetSQL},
