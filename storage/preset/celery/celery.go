@@ -68,8 +68,8 @@ func planQueue(r *driver.RedisReads, ask *driver.RedisAsk, q *driver.Queue) {
 
 // check refuses steps by which Kombu would file no task, or a task elsewhere.
 func check(o *driver.RedisOptions) error {
-	if len(o.PrioritySteps) == 0 {
-		return errors.New("prioritySteps is empty; write those of broker_transport_options, or remove the key for 0, 3, 6, 9")
+	if o.PrioritySteps != nil && len(o.PrioritySteps) == 0 {
+		return errors.New("prioritySteps: is empty; write those of broker_transport_options, or remove the key for 0, 3, 6, 9")
 	}
 	for i, step := range o.PrioritySteps {
 		if step < 0 || step > 255 {

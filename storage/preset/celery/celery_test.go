@@ -102,9 +102,12 @@ func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
 			URL: func() (string, error) { return "redis://127.0.0.1", nil }, Redis: celery.Preset.Redis,
 			Options: driver.RedisOptions{PrioritySteps: steps},
 		})
-		if err == nil || !strings.Contains(err.Error(), "prioritySteps") || !strings.Contains(err.Error(), want) {
+		if err == nil || !strings.HasPrefix(err.Error(), "prioritySteps: ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("steps %v: %v, want an error that names the key and says %q", steps, err, want)
 		}
+	}
+	if err := celery.Preset.Redis.Check(&driver.RedisOptions{}); err != nil {
+		t.Errorf("no options: %v, want none: the defaults stand for them", err)
 	}
 }
 
