@@ -19,6 +19,7 @@ import (
 	"github.com/leadsman/leadsman/storage/preset/pgmq"
 	"github.com/leadsman/leadsman/storage/preset/procrastinate"
 	"github.com/leadsman/leadsman/storage/preset/que"
+	"github.com/leadsman/leadsman/storage/preset/resque"
 	"github.com/leadsman/leadsman/storage/preset/river"
 	"github.com/leadsman/leadsman/storage/preset/rq"
 	"github.com/leadsman/leadsman/storage/preset/sidekiq"
@@ -49,6 +50,7 @@ var presets = map[string]driver.Preset{
 	"pgmq":            pgmq.Preset,
 	"procrastinate":   procrastinate.Preset,
 	"que":             que.Preset,
+	"resque":          resque.Preset,
 	"river":           river.Preset,
 	"rq":              rq.Preset,
 	"sidekiq":         sidekiq.Preset,

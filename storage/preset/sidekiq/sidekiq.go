@@ -6,6 +6,7 @@
 package sidekiq
 
 import (
+	"strings"
 	"time"
 
 	"github.com/leadsman/leadsman/storage/driver"
@@ -33,6 +34,7 @@ var Preset = driver.Preset{
 		Options: driver.RedisPrefix,
 		Queue:   planQueue,
 		List:    listQueues,
+		Near:    near,
 		Notes: []string{
 			"Sidekiq tells what it runs with its heartbeat only, each 5 s in version 6 and each 10 s from 7 on: running is that old, " +
 				"and a job that was just taken is in no count; give triggers `linger: 15s`",
@@ -137,4 +139,14 @@ func listQueues(r *driver.RedisReads, o *driver.RedisOptions, found func(queue s
 	r.Names(o.Prefix+pausedKey, found)
 	listDelayed(r, o, found)
 	listServed(r, o, found)
+}
+
+// near knows queues by the lists of their jobs. One of another prefix goes by its whole key.
+func near(o *driver.RedisOptions) (match string, name func(key string) (string, bool)) {
+	return "*" + queueKey + "*", func(key string) (string, bool) {
+		if strings.Contains(key, privateKey) {
+			return "", false
+		}
+		return strings.TrimPrefix(key, o.Prefix+queueKey), true
+	}
 }

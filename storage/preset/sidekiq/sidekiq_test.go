@@ -166,6 +166,28 @@ func TestMalformedJobsCountAndHaveNoAge(t *testing.T) {
 	}
 }
 
+// Case 33: a prefix or a name that is wrong reads as an empty queue for ever; the condition says which there are.
+func TestAnUnknownQueueIsSaidToBe(t *testing.T) {
+	f, engine := on(t, driver.RedisOptions{})
+	f.Insert("mail", 1)
+	f.do("LPUSH", "queue:sq|web:1:0123456789ab|mail", "{}")
+	f.prefix = "app:"
+	f.Insert("images", 1)
+	reading, err := engine.Read(t.Context(), driver.Request{Wants: []driver.Want{{Queue: "mial"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	notes := strings.Join(reading.Notes, "\n")
+	for _, want := range []string{`"mial"`, `"mail"`, `"app:queue:images"`} {
+		if !strings.Contains(notes, want) {
+			t.Errorf("the conditions %q do not say %s", notes, want)
+		}
+	}
+	if strings.Contains(notes, "sq|") {
+		t.Errorf("the conditions %q name a process' own list", notes)
+	}
+}
+
 // The least privilege that the README documents suffices, for named queues and for all.
 func TestTheDocumentedUserMayReadAll(t *testing.T) {
 	f, _ := on(t, driver.RedisOptions{})
