@@ -19,6 +19,7 @@ import (
 	"github.com/leadsman/leadsman/storage/preset/pgmq"
 	"github.com/leadsman/leadsman/storage/preset/procrastinate"
 	"github.com/leadsman/leadsman/storage/preset/que"
+	"github.com/leadsman/leadsman/storage/preset/rediskeys"
 	"github.com/leadsman/leadsman/storage/preset/resque"
 	"github.com/leadsman/leadsman/storage/preset/river"
 	"github.com/leadsman/leadsman/storage/preset/rq"
@@ -50,6 +51,7 @@ var presets = map[string]driver.Preset{
 	"pgmq":            pgmq.Preset,
 	"procrastinate":   procrastinate.Preset,
 	"que":             que.Preset,
+	"redis":           rediskeys.Preset,
 	"resque":          resque.Preset,
 	"river":           river.Preset,
 	"rq":              rq.Preset,
