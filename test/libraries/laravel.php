@@ -1,6 +1,6 @@
 <?php
 
-// Drives Laravel's database queue, as Debian's packages have it. As commands.js for Node: a command is one JSON object a
+// Drives Laravel's database and Redis queues, as Debian's packages have them. As commands.js for Node: a command is one JSON object a
 // line on standard input, {"do": name, …}, and is answered by one line on standard output, {"result": …} or
 // {"error": text}. The end of the input ends the program. Times are seconds from now.
 
@@ -9,18 +9,25 @@ ini_set('display_errors', 'stderr');
 
 require 'Illuminate/Queue/autoload.php';
 require 'Illuminate/Database/autoload.php';
+require 'Illuminate/Redis/autoload.php';
 
+use Illuminate\Container\Container;
 use Illuminate\Database\Capsule\Manager as Database;
 use Illuminate\Queue\DatabaseQueue;
+use Illuminate\Queue\Queue;
+use Illuminate\Queue\RedisQueue;
+use Illuminate\Redis\RedisManager;
 use Illuminate\Support\Facades\Facade;
 
 final class Commands
 {
     private Database $database;
 
-    private DatabaseQueue $queue;
+    private RedisManager $redis;
 
-    /** open connects, and makes the table by the migration that `artisan queue:table` writes. */
+    private Queue $queue;
+
+    /** open connects to a database, and makes the table by the migration that `artisan queue:table` writes. */
     public function open(array $config, int $retryAfter): void
     {
         $this->database = new Database();
@@ -49,6 +56,24 @@ final class Commands
         $this->database->getDatabaseManager()->purge();
     }
 
+    /** openRedis connects to Redis, with a prefix of all keys. */
+    public function openRedis(string $host, int $port, string $prefix, int $retryAfter): void
+    {
+        $container = new Container();
+        $this->redis = new RedisManager($container, 'phpredis', [
+            'default' => ['host' => $host, 'port' => $port, 'database' => 0],
+            'options' => ['prefix' => $prefix],
+        ]);
+        $this->queue = new RedisQueue($this->redis, 'default', 'default', $retryAfter);
+        $this->queue->setContainer($container);
+        $this->queue->setConnectionName('redis');
+    }
+
+    public function closeRedis(): void
+    {
+        $this->redis->purge('default');
+    }
+
     /** push adds n jobs, which a worker may take after a time. */
     public function push(string $queue, int $n, int $after = 0): void
     {
@@ -72,6 +97,14 @@ final class Commands
     public function age(array $ids, int $by): void
     {
         $this->database->getConnection()->table('jobs')->whereIn('id', $ids)->update(['reserved_at' => time() - $by]);
+    }
+
+    /** abandon adds n jobs and reserves as many in Redis, which was a time ago. */
+    public function abandon(string $queue, int $n, int $by, int $retryAfter): void
+    {
+        foreach ($this->reserve($queue, $n) as $job) {
+            $this->redis->connection()->zadd("queues:$queue:reserved", time() + $retryAfter - $by, $job->getReservedJob());
+        }
     }
 
     /** release adds n jobs, reserves as many, and gives them back, to be tried after a time. */

@@ -1,5 +1,5 @@
-// Package laravel is the preset for Laravel's database queue (https://laravel.com/docs/queues), a job queue for PHP, on
-// PostgreSQL and SQLite. README.md says what is read and what counts.
+// Package laravel is the preset for Laravel's queues (https://laravel.com/docs/queues), for PHP: the database queue, on
+// PostgreSQL and SQLite, and the Redis queue, Horizon's too. README.md says what is read and what counts.
 package laravel
 
 import (
@@ -19,11 +19,13 @@ var sqliteQuery string
 // longer is free for the next worker.
 const retryAfter = 90 * time.Second
 
-// Preset is Laravel's table jobs as it has been since 5.3; later versions changed nothing that is read.
+// Preset is Laravel's table jobs, and its keys in Redis, as they have been since 5.3; later versions changed nothing that
+// is read.
 var Preset = driver.Preset{
 	Name:     "laravel",
 	Postgres: &driver.SQL{Query: postgresQuery, RunningMaxAge: retryAfter, Bell: &bell},
 	SQLite:   &driver.SQL{Query: sqliteQuery, RunningMaxAge: retryAfter},
+	Redis:    &onRedis,
 }
 
 // bell rings for new jobs. Laravel inserts a job anew that is to be tried again; updates are somebody's repair.
