@@ -3,6 +3,7 @@
 package bullmq
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/leadsman/leadsman/storage/driver"
@@ -68,6 +69,9 @@ func planQueue(r *driver.RedisReads, ask *driver.RedisAsk, q *driver.Queue) {
 		meta, err := readMeta(base+metaKey, c.meta.Texts())
 		if err != nil {
 			return err
+		}
+		if meta.pro {
+			r.Note(fmt.Sprintf("queue %q is one of BullMQ Pro's: jobs in groups do not count", ask.Queue))
 		}
 		c.fill(meta, q)
 		if !ask.Activity && q.Ready > 0 {

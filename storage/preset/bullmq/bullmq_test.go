@@ -3,6 +3,7 @@ package bullmq_test
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -145,6 +146,20 @@ func TestAnUnknownVersionIsAnErrorThatNamesIt(t *testing.T) {
 		} else {
 			fails(t, engine, "mail", driver.Schema, version, "bull:mail:meta", "up to version 6", "update leadsman")
 		}
+	}
+}
+
+// Its groups are places for jobs that nobody looks into.
+func TestAQueueOfBullMQProSaysWhatDoesNotCount(t *testing.T) {
+	f, engine := start(t, 5)
+	f.Insert("mail", 1)
+	want := driver.Want{Queue: "mail"}
+	if notes := read(t, engine, want).Notes; len(notes) > 0 {
+		t.Errorf("notes = %q of a queue of BullMQ's, want none", notes)
+	}
+	f.redis.Do(t, "HSET", "bull:mail:meta", "version", "bullmq-pro:7.42.0")
+	if notes := strings.Join(read(t, engine, want).Notes, "\n"); !strings.Contains(notes, `"mail"`) || !strings.Contains(notes, "groups") {
+		t.Errorf("notes = %q, want one about the groups of the queue", notes)
 	}
 }
 

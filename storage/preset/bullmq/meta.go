@@ -15,6 +15,7 @@ const newest = 6
 // meta is a queue's settings.
 type meta struct {
 	known       bool // there are some
+	pro         bool // BullMQ Pro wrote them
 	paused      bool
 	limited     bool // to concurrency
 	concurrency int64
@@ -26,7 +27,9 @@ func readMeta(key string, fields []string) (meta, error) {
 	if err := checkVersion(key, version); err != nil {
 		return meta{}, err
 	}
-	m := meta{known: paused+concurrency+version+events != "", paused: paused != ""}
+	m := meta{
+		known: paused+concurrency+version+events != "", pro: strings.HasPrefix(version, "bullmq-pro"), paused: paused != "",
+	}
 	// What is no number limits nothing: better a worker too many than none.
 	if n, err := strconv.ParseFloat(concurrency, 64); err == nil && math.Abs(n) < math.MaxInt32 {
 		m.limited, m.concurrency = true, int64(math.Ceil(n))
