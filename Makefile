@@ -40,11 +40,15 @@ test: deps ## run the tests (PKG=./storage/...); they start their own throwaway 
 test-race: deps ## run the tests under the race detector (needs a C compiler)
 	@go test -race $(PKG)
 
+.PHONY: test-bell
+test-bell: deps ## race the armed bell for 100,000 rounds (some 10 minutes)
+	@go test ./storage/postgres -run TestBellLosesNoWake -bell.rounds 100000 -timeout 2h -v
+
 .PHONY: test-libraries
-test-libraries: ## run the presets' tests that drive the real job libraries (of npm, pinned by a lockfile, and of Debian)
+test-libraries: ## run the tests that drive the real job libraries (of npm, pinned by a lockfile, and of Debian)
 	@scripts/deps libraries
 	@cd test/libraries && npm ci --silent --no-audit --no-fund
-	@go test -tags libraries ./storage/preset/...
+	@go test -tags libraries ./storage/preset/... ./storage/storagetest
 
 .PHONY: test-keda
 test-keda: build deps ## run the real KEDA against the built binary (the first build takes some 15 minutes)

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // A Producer is a running program of test/libraries: a job library of another language's world, which enqueues and works
@@ -26,6 +27,7 @@ type Producer struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
 	out *bufio.Scanner
+	raw interface{ SetReadDeadline(time.Time) error } // what out reads
 }
 
 // producers are the programs that run, by file name; one of each serves all tests of a process. Main ends them.
@@ -97,6 +99,7 @@ func start(file string, interpreter func(dir string) (string, error)) (*Producer
 		return nil, err
 	}
 	p.out = bufio.NewScanner(out)
+	p.raw, _ = out.(*os.File) // which it is, so that reading can have a deadline
 	p.out.Buffer(nil, 16<<20)
 	return p, p.cmd.Start()
 }
@@ -158,14 +161,22 @@ func Call[T any](tb testing.TB, p *Producer, command string, args map[string]any
 	return answer.Result
 }
 
+// answerTimeout bounds the waiting for an answer; generous, for a loaded machine. A library that has lost its server may
+// wait for it forever, and what such a program is asked next fails, too.
+const answerTimeout = 2 * time.Minute
+
 func (p *Producer) exchange(line []byte) ([]byte, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if _, err := p.in.Write(append(line, '\n')); err != nil {
 		return nil, fmt.Errorf("the program has ended: %w", err)
 	}
+	if err := p.raw.SetReadDeadline(time.Now().Add(answerTimeout)); err != nil {
+		return nil, err
+	}
 	if !p.out.Scan() {
-		return nil, errors.Join(errors.New("the program has ended"), p.out.Err())
+		_ = p.cmd.Process.Kill() // Main waits for its end
+		return nil, errors.Join(errors.New("the program does not answer"), p.out.Err())
 	}
 	return p.out.Bytes(), nil
 }

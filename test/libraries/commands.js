@@ -46,3 +46,36 @@ export class Store {
     return [...this.#opened.keys()];
   }
 }
+
+// Work holds the jobs that n workers, or one of n jobs at once, have claimed, until one says how they end.
+export class Work {
+  #missing;
+  #allBegun;
+  #decide;
+
+  constructor(n) {
+    this.#missing = n;
+    this.begun = new Promise((resolve) => (this.#allBegun = resolve)); // when n jobs have
+    this.verdict = new Promise((resolve) => (this.#decide = resolve));
+  }
+
+  // run is what a worker does with a job. It throws what end was given, if that was anything.
+  async run() {
+    if (--this.#missing === 0) this.#allBegun();
+    const error = await this.verdict;
+    if (error) throw error;
+  }
+
+  end(error) {
+    this.#decide(error);
+  }
+}
+
+// address is what a Redis URL says, for libraries that take it in parts.
+export function address(url) {
+  const { hostname, port, username, password } = new URL(url);
+  const options = { host: hostname, port: Number(port) };
+  if (username) options.username = decodeURIComponent(username);
+  if (password) options.password = decodeURIComponent(password);
+  return options;
+}
