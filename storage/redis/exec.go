@@ -229,7 +229,7 @@ func (s *session) settleError(reply *driver.RedisReply, err error) error {
 		return err
 	}
 	switch {
-	case strings.HasPrefix(e.Error(), "ERR no such key"): // XINFO's way to say it
+	case strings.HasPrefix(e.Error(), "no such key"): // XINFO's way to say it
 	case reply.Lenient() && refusal(err):
 		s.refused.add(reply.Command, "what it tells is left out")
 	default:
