@@ -24,6 +24,7 @@ func bare(ctx context.Context, args []string) error {
 	postgres := flags.String("postgres", "", "database to LISTEN on; each notification is a true on every stream")
 	check := flags.String("check", "", "with -postgres: a query that must say true before anything is sent")
 	sqlite := flags.String("sqlite", "", "file to watch; a job in it is a true on every stream")
+	redis := flags.String("redis", "", "address of a Redis whose list \""+wakeQueue+"\" is tracked; a job in it is a true on every stream")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -46,6 +47,12 @@ func bare(ctx context.Context, args []string) error {
 			return err
 		}
 		go func() { ended <- follow(ctx, s.wake) }()
+	case *redis != "":
+		follow, err := trackList(ctx, *redis)
+		if err != nil {
+			return err
+		}
+		go func() { ended <- unlessDone(ctx, follow(s.wake)) }()
 	}
 	server := grpc.NewServer()
 	pb.RegisterExternalScalerServer(server, s)

@@ -130,3 +130,8 @@ func (c client) listen(ctx context.Context, ref *pb.ScaledObjectRef, heard func(
 	}()
 	return nil
 }
+
+// wakes opens the stream of a ScaledObject for the queue of a race.
+func (c client) wakes(ctx context.Context, heard func(time.Time)) error {
+	return c.listen(ctx, c.object(0, wakeQueue), heard)
+}

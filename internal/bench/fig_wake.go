@@ -30,7 +30,7 @@ func measureWakePostgres(b *bed) []row {
 	contend := func(start func(url string) *process) *contender {
 		url := b.cluster().Database(b)
 		queue := newRiverPostgres(b, url)
-		return &contender{client: b.dial(start(url)), queue: queue}
+		return &contender{listen: b.dial(start(url)).wakes, queue: queue}
 	}
 	ours := contend(func(url string) *process { return b.leadsman(url, nil) })
 	limit := contend(func(url string) *process { return b.bare("-postgres", url) })
@@ -46,7 +46,7 @@ func measureWakeSQLite(b *bed) []row {
 	contend := func(start func(file string) *process) *contender {
 		file := filepath.Join(b.tempDir(), "jobs.db")
 		queue := newRiverSQLite(b, file)
-		return &contender{client: b.dial(start(file)), queue: queue}
+		return &contender{listen: b.dial(start(file)).wakes, queue: queue}
 	}
 	ours := contend(func(file string) *process { return b.leadsman("sqlite:"+file, nil) })
 	limit := contend(func(file string) *process { return b.bare("-sqlite", file) })

@@ -15,6 +15,8 @@ type figure struct {
 var figures = []figure{
 	{"wake-postgres", measureWakePostgres},
 	{"wake-sqlite", measureWakeSQLite},
+	{"wake-redis", measureWakeRedis},
+	{"tracking", measureTracking},
 	{"calls", measureCalls},
 	{"statements", measureStatements},
 	{"sample", measureSample},

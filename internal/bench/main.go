@@ -5,7 +5,7 @@
 // code is 1 only if something could not be measured.
 //
 // Each server is a process of its own: leadsman is the built binary, and the bare server is this program again
-// (bare.go), so that this process is the client alone. PostgreSQL is a throwaway server. Where noise matters, ours
+// (bare.go), so that this process is the client alone. PostgreSQL and Redis are throwaway servers. Where noise matters, ours
 // and the limit are measured in turns. Each figure has a file of its own; figure.go lists them.
 package main
 

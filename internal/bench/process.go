@@ -34,6 +34,11 @@ type process struct {
 // leadsman starts the built binary over one source, "bench", with River's tables. sampling is the configuration's
 // key of that name; nil leaves the defaults.
 func (b *bed) leadsman(url string, sampling map[string]any) *process {
+	return b.leadsmanOver(map[string]any{"url": url, "preset": "river"}, sampling)
+}
+
+// leadsmanOver is leadsman for a source as the configuration describes it.
+func (b *bed) leadsmanOver(source, sampling map[string]any) *process {
 	addr := b.freeAddr()
 	if sampling == nil {
 		sampling = map[string]any{}
@@ -42,7 +47,7 @@ func (b *bed) leadsman(url string, sampling map[string]any) *process {
 		"grpc":     map[string]any{"listen": addr},
 		"log":      map[string]any{"level": "warn"},
 		"sampling": sampling,
-		"sources":  map[string]any{"bench": map[string]any{"url": url, "preset": "river"}},
+		"sources":  map[string]any{"bench": source},
 	})
 	b.must(err)
 	dir := b.tempDir()

@@ -2,8 +2,10 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"runtime"
 	"strings"
 	"unicode/utf8"
@@ -101,10 +103,21 @@ func describe(b *bed, args []string) []string {
 		command += fmt.Sprintf(" ARGS='%s'", strings.Join(args, " "))
 	}
 	return []string{
-		fmt.Sprintf("%s, %d cores, %s/%s, %s, PostgreSQL %s, load %s before the start",
-			processor(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), postgres, loadAverage()),
+		fmt.Sprintf("%s, %d cores, %s/%s, %s, PostgreSQL %s, Redis %s, load %s before the start",
+			processor(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), postgres, redisVersion(b.ctx), loadAverage()),
 		"measured by: " + command,
 	}
+}
+
+// redisVersion is what the installed server says of itself: "Redis server v=7.0.15 sha=…".
+func redisVersion(ctx context.Context) string {
+	text, err := exec.CommandContext(ctx, "redis-server", "--version").Output()
+	if err != nil {
+		return "unknown"
+	}
+	_, version, _ := strings.Cut(string(text), "v=")
+	version, _, _ = strings.Cut(version, " ")
+	return version
 }
 
 // processor is the name of the CPU's model, where the system tells.

@@ -3,13 +3,16 @@ package main
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"time"
 )
 
 // A contender is one server whose wakes are measured, with a producer's database of its own.
 type contender struct {
-	client client
+	// listen calls heard at each true until ctx is done. It returns when no job can be missed any more.
+	listen func(ctx context.Context, heard func(time.Time)) error
 	queue  producer
+	jitter time.Duration // up to so much is added to the quiet, lest the rounds keep step with a server's timer
 
 	trues       chan time.Time // when each true came
 	opened      time.Time      // the stream
@@ -64,10 +67,13 @@ func (c *contender) open(ctx context.Context) error {
 	trues := make(chan time.Time, 100)
 	c.trues = trues
 	c.opened = time.Now()
-	return c.client.listen(ctx, c.client.object(0, wakeQueue), func(at time.Time) { trues <- at })
+	return c.listen(ctx, func(at time.Time) { trues <- at })
 }
 
 func (c *contender) round(ctx context.Context, quiet time.Duration, counts bool) error {
+	if c.jitter > 0 {
+		quiet += rand.N(c.jitter)
+	}
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
