@@ -125,9 +125,6 @@ func TestTheJobsOfADeadWorkerCountUntilAnotherTakesThemUp(t *testing.T) {
 func TestTheNextRunOfARepeatedJobIsScheduled(t *testing.T) {
 	eachRelease(t, func(t *testing.T, l *library, engine *redis.Engine) {
 		t.Helper()
-		if l.keys.layout == 6 {
-			t.Skip("it takes no option repeat any more")
-		}
 		l.enqueue("mail", 1, map[string]any{"repeat": map[string]any{"pattern": "0 0 1 1 *"}})
 		got := expect(t, engine, driver.Queue{Name: "mail", Known: true, Scheduled: 1})
 		if got.NextDue <= 0 || got.NextDue > 366*24*time.Hour {
