@@ -54,7 +54,7 @@ func parseProcess(reply *driver.RedisReply) *process {
 	return p
 }
 
-// info is the field of that name. Since 8.0 it has capsules, which are pools of threads with queues of their own.
+// info is the field of that name. Since 8.0.9 it has capsules, which are pools of threads with queues of their own.
 type info struct {
 	Version     string   `json:"version"` // since 7
 	Queues      []string `json:"queues"`
@@ -65,8 +65,8 @@ type info struct {
 	} `json:"capsules"`
 }
 
-// serves returns the queues and how many jobs of each can run at once. Sidekiq 7 has capsules too and does not say how
-// large each is: then it is as many as all of them can run.
+// serves returns the queues and how many jobs of each can run at once. Sidekiq has capsules since 7 and did not say at
+// first how large each is: then it is as many as all of them can run.
 func (i info) serves() (queues []string, threads map[string]int64) {
 	threads = map[string]int64{}
 	for _, capsule := range i.Capsules {
