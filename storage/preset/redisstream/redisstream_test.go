@@ -1,0 +1,256 @@
+package redisstream_test
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/leadsman/leadsman/storage/driver"
+	"github.com/leadsman/leadsman/storage/preset/redisstream"
+	"github.com/leadsman/leadsman/storage/redis"
+	"github.com/leadsman/leadsman/storage/storagetest"
+	"github.com/leadsman/leadsman/storage/storagetest/redistest"
+)
+
+var abilities = storagetest.Abilities{Immediate: true}
+
+func TestStreamsKeepTheContracts(t *testing.T) {
+	for name, options := range map[string]driver.RedisOptions{"all groups": {}, "one group": {Group: "workers"}} {
+		t.Run(name, func(t *testing.T) {
+			storagetest.Run(t, redistest.Harness(redisstream.Preset.Redis, options, newFixture, abilities))
+		})
+	}
+}
+
+// open starts a server and returns a fixture and an engine of it.
+func open(t *testing.T, options driver.RedisOptions) (fixture, *redis.Engine) {
+	t.Helper()
+	server := storagetest.StartRedis(t)
+	return newFixture(t, server), redistest.Open(t, redisstream.Preset.Redis, options, server.URL())
+}
+
+// compared leaves out ages.
+var compared = cmpopts.IgnoreFields(driver.Queue{}, "Oldest")
+
+func expect(t *testing.T, engine driver.Reader, want driver.Queue) driver.Queue {
+	t.Helper()
+	got := redistest.ReadQueue(t, engine, want.Name)
+	if diff := cmp.Diff(want, got, compared); diff != "" {
+		t.Error(diff)
+	}
+	return got
+}
+
+func read(t *testing.T, engine driver.Reader, queue string) driver.Reading {
+	t.Helper()
+	reading, err := engine.Read(t.Context(), driver.Request{Wants: []driver.Want{{Queue: queue}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reading
+}
+
+func TestEachGroupHasToGetEachEntry(t *testing.T) {
+	server := storagetest.StartRedis(t)
+	f := newFixture(t, server)
+	f.Insert("mail", 5)
+	f.do("XGROUP", "CREATE", "mail", "audit", "0")
+	f.take("mail", 3)
+	for group, want := range map[string]driver.Queue{
+		"":        {Name: "mail", Known: true, Ready: 7, Running: 3},
+		"workers": {Name: "mail", Known: true, Ready: 2, Running: 3},
+		"audit":   {Name: "mail", Known: true, Ready: 5},
+	} {
+		engine := redistest.Open(t, redisstream.Preset.Redis, driver.RedisOptions{Group: group}, server.URL())
+		expect(t, engine, want)
+	}
+}
+
+func TestTheOldestIsTheFirstEntryThatWasNotDelivered(t *testing.T) {
+	f, engine := open(t, driver.RedisOptions{})
+	at := func(age time.Duration) string { return fmt.Sprint(time.Now().Add(-age).UnixMilli()) }
+	f.do("XGROUP", "CREATE", "mail", "workers", "0", "MKSTREAM")
+	for _, id := range []string{at(3*time.Hour) + "-0", at(2*time.Hour) + "-7", at(time.Hour) + "-0"} {
+		f.do("XADD", "mail", id, "k", "v")
+	}
+	f.take("mail", 1)
+	redistest.Near(t, "oldest", expect(t, engine, driver.Queue{Name: "mail", Known: true, Ready: 2, Running: 1}).Oldest, 2*time.Hour)
+
+	f.do("XGROUP", "CREATE", "numbered", "workers", "0", "MKSTREAM")
+	f.do("XADD", "numbered", "17-1", "k", "v")
+	if got := expect(t, engine, driver.Queue{Name: "numbered", Known: true, Ready: 1}); got.Oldest != 0 {
+		t.Errorf("oldest = %s by an id that is no time, want unknown", got.Oldest)
+	}
+}
+
+// A server before 7.4 counts entries that were trimmed before anybody got them in the group's lag for ever.
+func TestEntriesTrimmedBeforeAnybodyGotThemDoNotCount(t *testing.T) {
+	f, engine := open(t, driver.RedisOptions{})
+	f.Run("mail", 3)
+	f.Insert("mail", 100)
+	f.do("XTRIM", "mail", "MAXLEN", "2")
+	expect(t, engine, driver.Queue{Name: "mail", Known: true, Ready: 2, Running: 3})
+	f.take("mail", 100)
+	expect(t, engine, driver.Queue{Name: "mail", Known: true, Running: 5})
+	f.Insert("mail", 20)
+	if q := read(t, engine, "mail").Queues[0]; q.Ready < 20 || q.Ready > 22 {
+		t.Errorf("ready = %d, want 20, or at most as many as there are entries", q.Ready)
+	}
+}
+
+// After XDEL the server does not know how many there are.
+func TestEntriesAreCountedWhereTheServerDoesNotKnow(t *testing.T) {
+	f, engine := open(t, driver.RedisOptions{})
+	f.Finish("mail", 3)
+	ids := f.add("mail", 30)
+	f.do("XDEL", "mail", ids[15])
+	expect(t, engine, driver.Queue{Name: "mail", Known: true, Ready: 29})
+	f.Insert("mail", 1500)
+	expect(t, engine, driver.Queue{Name: "mail", Known: true, Ready: 1000, Saturated: true})
+	f.take("mail", 525)
+	expect(t, engine, driver.Queue{Name: "mail", Known: true, Ready: 1000, Running: 525, Saturated: true})
+	f.take("mail", 1000)
+	expect(t, engine, driver.Queue{Name: "mail", Known: true, Ready: 4, Running: 1525})
+
+	reading, err := engine.Read(t.Context(), driver.Request{Wants: []driver.Want{{Queue: "mail"}}, Limit: 2, Activity: true})
+	if err != nil || reading.Queues[0].Ready != 4 {
+		t.Errorf("few, with a limit: %+v, %v, want 4", reading, err)
+	}
+}
+
+func TestWhatWasAcknowledgedOrDeletedIsDone(t *testing.T) {
+	f, engine := open(t, driver.RedisOptions{})
+	f.Finish("mail", 5)
+	expect(t, engine, driver.Queue{Name: "mail", Known: true})
+	f.do("XTRIM", "mail", "MAXLEN", "0")
+	expect(t, engine, driver.Queue{Name: "mail", Known: true})
+	f.Run("mail", 2)
+	f.do("XTRIM", "mail", "MAXLEN", "0") // entries that are being worked on go on being
+	expect(t, engine, driver.Queue{Name: "mail", Known: true, Running: 2})
+}
+
+// What a worker takes between two reads must not be seen in neither.
+func TestAnEntryOnItsWayToAWorkerIsSeen(t *testing.T) {
+	server := storagetest.StartRedis(t)
+	f := newFixture(t, server)
+	f.Insert("mail", 1)
+	ask := driver.RedisAsk{Queue: "mail", Now: time.Now()}
+	q := driver.Queue{Name: "mail"}
+	reads := driver.NewRedisReads()
+	redisstream.Preset.Redis.Queue(reads.For(0), &ask, &q)
+	for n := 0; ; n++ {
+		round := reads.Round()
+		if len(round) == 0 {
+			break
+		}
+		for _, reply := range round {
+			if n == 1 {
+				f.take("mail", 1) // between the rounds
+			}
+			command := append(append(strings.Fields(reply.Command), reply.Key), reply.Args...)
+			value, err := server.Do(t, command...).ToAny()
+			if err != nil {
+				t.Fatal(err)
+			}
+			reply.Value = value
+		}
+		reads.Settle(round)
+	}
+	if err := reads.Failed(0); err != nil || q.Ready+q.Running != 1 {
+		t.Errorf("ready, running = %d, %d, %v, want 1 in one of them", q.Ready, q.Running, err)
+	}
+}
+
+func TestAMissingGroupIsSaid(t *testing.T) {
+	f, engine := open(t, driver.RedisOptions{Group: "wrokers"})
+	f.Insert("mail", 2)
+	expect(t, engine, driver.Queue{Name: "mail"})
+	if notes := strings.Join(read(t, engine, "mail").Notes, "\n"); !strings.Contains(notes, `no consumer group "wrokers"`) {
+		t.Errorf("notes = %q, want that there is no such group", notes)
+	}
+
+	f, engine = open(t, driver.RedisOptions{})
+	f.do("XADD", "mail", "*", "k", "v")
+	expect(t, engine, driver.Queue{Name: "mail", Known: true})
+	if notes := strings.Join(read(t, engine, "mail").Notes, "\n"); !strings.Contains(notes, "has no consumer group") {
+		t.Errorf("notes = %q, want that there is no group", notes)
+	}
+	if notes := read(t, engine, "nobody").Notes; strings.Contains(strings.Join(notes, "\n"), "mail") {
+		t.Errorf("notes = %q: without a prefix any key could be shown", notes)
+	}
+}
+
+// Case 33.
+func TestAPrefixMakesNearNamesKnown(t *testing.T) {
+	f, engine := open(t, driver.RedisOptions{Prefix: "jobs[1]:"})
+	f.Insert("jobs[1]:mail", 2)
+	f.do("SET", "session:secret", "x")
+	expect(t, engine, driver.Queue{Name: "mail", Known: true, Ready: 2})
+	notes := strings.Join(read(t, engine, "mial").Notes, "\n")
+	if !strings.Contains(notes, `"mail"`) || strings.Contains(notes, "secret") {
+		t.Errorf("notes = %q, want the queue that there is and nothing else", notes)
+	}
+}
+
+func TestAKeyOfAnotherTypeIsAnErrorThatNamesIt(t *testing.T) {
+	f, engine := open(t, driver.RedisOptions{})
+	f.do("LPUSH", "mail", "x")
+	want := driver.Want{Queue: "mail"}
+	reading, err := engine.Read(t.Context(), driver.Request{Wants: []driver.Want{want}})
+	if err == nil {
+		err = reading.Failed[want]
+	}
+	known, ok := errors.AsType[*driver.Error](err)
+	if !ok || known.Kind != driver.Schema || !strings.Contains(known.Message, `"mail"`) {
+		t.Errorf("Read = %+v, %v; want a schema error that names the key", reading, err)
+	}
+}
+
+func TestEveryQueueIsThoseThatTheSourceNames(t *testing.T) {
+	f, engine := open(t, driver.RedisOptions{Queues: []string{"mail", "nobody"}})
+	f.Insert("mail", 1)
+	f.Insert("unnamed", 1)
+	reading, err := engine.Read(t.Context(), driver.Request{Wants: []driver.Want{{}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]driver.Queue{{Name: "mail", Known: true, Ready: 1}}, reading.Queues, compared); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestTheCommandsAreTheReviewedOnes(t *testing.T) {
+	server := storagetest.StartRedis(t)
+	f := newFixture(t, server)
+	f.do("XGROUP", "CREATE", "mail", "workers", "0", "MKSTREAM")
+	for i := range 20 {
+		f.do("XADD", "mail", fmt.Sprintf("1796000000000-%d", i), "k", "v")
+	}
+	f.take("mail", 2)
+	f.do("XDEL", "mail", "1796000000000-9")
+	ask := driver.RedisAsk{Queue: "mail", Now: time.UnixMilli(1_796_000_000_000)}
+	storagetest.Golden(t, filepath.Join("testdata", "commands.golden"), redistest.Commands(t, server, redisstream.Preset.Redis, ask))
+}
+
+func TestTheDocumentedUserSuffices(t *testing.T) {
+	server := storagetest.StartRedis(t)
+	f := newFixture(t, server)
+	f.Run("jobs:mail", 3)
+	ids := f.add("jobs:mail", 20)
+	f.do("XDEL", "jobs:mail", ids[9])
+	options := driver.RedisOptions{Prefix: "jobs:", Group: "workers"}
+	engine := redistest.Open(t, redisstream.Preset.Redis, options, redistest.User(t, server))
+	reading := read(t, engine, "mail")
+	if diff := cmp.Diff([]driver.Queue{{Name: "mail", Known: true, Ready: 19, Running: 3}}, reading.Queues, compared); diff != "" {
+		t.Error(diff)
+	}
+	if len(reading.Notes)+len(reading.Failed) > 0 {
+		t.Errorf("notes: %q, failed: %v, want none", reading.Notes, reading.Failed)
+	}
+}
