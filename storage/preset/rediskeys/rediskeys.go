@@ -65,7 +65,8 @@ func planQueue(r *driver.RedisReads, ask *driver.RedisAsk, q *driver.Queue) {
 	})
 }
 
-// near finds queues by the key where new jobs are.
+// near finds queues by the key where new jobs are. Where that is the bare name any key of the database would do, and
+// those are not for all to see.
 func near(o *driver.RedisOptions) (match string, name func(key string) (queue string, ok bool)) {
 	i := slices.IndexFunc(o.Keys, func(k driver.RedisKey) bool { return k.State == stateReady })
 	template := o.Keys[max(i, 0)].Key
@@ -78,6 +79,6 @@ func near(o *driver.RedisOptions) (match string, name func(key string) (queue st
 			return "", false
 		}
 		queue := key[len(before) : len(before)+length]
-		return queue, nameOf(template, queue) == key
+		return queue, nameOf(template, queue) == key && template != placeholder
 	}
 }

@@ -185,6 +185,15 @@ func TestNamesAreFoundInKeysThatHoldThemTwice(t *testing.T) {
 	}
 }
 
+func TestBareNamesShowNoOtherKeys(t *testing.T) {
+	f, engine := open(t, driver.RedisKey{Key: "{queue}", Type: "list", State: "ready"})
+	f.do("SET", "session:secret", "x")
+	reading, err := engine.Read(t.Context(), driver.Request{Wants: []driver.Want{{Queue: "mail"}}})
+	if err != nil || strings.Contains(strings.Join(reading.Notes, "\n"), "secret") {
+		t.Errorf("Read = %+v, %v, want no other key's name", reading, err)
+	}
+}
+
 func TestEveryQueueIsThoseThatTheSourceNames(t *testing.T) {
 	server := storagetest.StartRedis(t)
 	f := newFixture(t, server)
