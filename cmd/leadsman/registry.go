@@ -20,6 +20,7 @@ import (
 	"github.com/leadsman/leadsman/storage/preset/procrastinate"
 	"github.com/leadsman/leadsman/storage/preset/que"
 	"github.com/leadsman/leadsman/storage/preset/rediskeys"
+	"github.com/leadsman/leadsman/storage/preset/redisstream"
 	"github.com/leadsman/leadsman/storage/preset/resque"
 	"github.com/leadsman/leadsman/storage/preset/river"
 	"github.com/leadsman/leadsman/storage/preset/rq"
@@ -52,6 +53,7 @@ var presets = map[string]driver.Preset{
 	"procrastinate":   procrastinate.Preset,
 	"que":             que.Preset,
 	"redis":           rediskeys.Preset,
+	"redis-stream":    redisstream.Preset,
 	"resque":          resque.Preset,
 	"river":           river.Preset,
 	"rq":              rq.Preset,
