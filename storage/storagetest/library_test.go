@@ -71,12 +71,13 @@ func TestBullMQDoesWhatItIsTold(t *testing.T) {
 			live(t, l, true, words{"waiting", "active", "delayed", "delayed", "failed", "completed"})
 
 			before := l.Report("mail").Counts
-			l.Schedule("mail", 2, -time.Hour) // stays delayed, as nobody works
 			ids := l.Enqueue("mail", 2, map[string]any{"priority": 3})
+			l.Schedule("mail", 2, -time.Hour) // stays delayed, as nobody works
 			l.Do("flow", map[string]any{"queue": "mail", "n": 1})
 			l.Do("cancel", map[string]any{"queue": "mail", "jobs": ids[:1]})
 			after := l.Report("mail").Counts
-			// Before 4, the jobs with a priority are among the others.
+			// Before 4, the jobs with a priority are among the others. (And when some come before that, while a marker of a
+			// delayed job waits, BullMQ 3 counts the marker.)
 			added := after["waiting"] - before["waiting"] + after["prioritized"]
 			if after["delayed"] != before["delayed"]+2 || after["waiting-children"] != 1 || added != 1 {
 				t.Errorf("counts = %v after %v", after, before)
