@@ -123,7 +123,12 @@ func hungUp(err error) bool {
 	if refused, ok := rueidis.IsRedisErr(err); ok {
 		return strings.Contains(strings.ToLower(refused.Error()), "hello")
 	}
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE} {
+		if errors.Is(err, end) {
+			return true
+		}
+	}
+	return false
 }
 
 func firstLine(err error) string {
@@ -187,12 +192,9 @@ func (e *Engine) dialer(starting context.Context, d dialect) func(context.Contex
 				defer cancel()
 			}
 		}
-		var conn net.Conn
-		var err error
-		if config != nil {
-			conn, err = (&tls.Dialer{NetDialer: dialer, Config: config}).DialContext(ctx, "tcp", address)
-		} else {
-			conn, err = dialer.DialContext(ctx, "tcp", address)
+		conn, err := dialer.DialContext(ctx, "tcp", address)
+		if err == nil && config != nil {
+			conn, err = encrypt(ctx, conn, address, config)
 		}
 		if err == nil && d == ancient {
 			conn = &silentConn{Conn: conn}

@@ -30,18 +30,24 @@ func refusal(err error) bool {
 		return false
 	}
 	text := strings.ToLower(e.Error())
-	return strings.HasPrefix(text, "noperm") || strings.HasPrefix(text, "err unknown command") ||
-		strings.HasPrefix(text, "err unknown subcommand") || strings.Contains(text, "not allowed")
+	return strings.HasPrefix(text, "noperm") || strings.HasPrefix(text, "unknown command") ||
+		strings.HasPrefix(text, "unknown subcommand") || strings.Contains(text, "not allowed")
 }
 
 // broken says that a session is of no use any more.
 func broken(err error) bool {
-	if err == nil || errors.Is(err, context.Canceled) {
-		return false
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return false // slow is not broken: the pings find out
 	}
 	e, ok := rueidis.IsRedisErr(err)
-	return !ok || strings.HasPrefix(e.Error(), "NOAUTH") // a password was set, or the user is gone
+	if !ok {
+		return true
+	}
+	return strings.HasPrefix(e.Error(), "NOAUTH") || strings.HasPrefix(e.Error(), "WRONGPASS") // the password has changed
 }
+
+// errNoTLS says that a server accepted a connection and did not answer to TLS.
+var errNoTLS = errors.New("no answer to TLS")
 
 // classify says what kind of failure err is and what to do about it.
 func classify(ctx context.Context, err error) *driver.Error {
@@ -63,18 +69,18 @@ var replies = []struct {
 }{
 	{"WRONGPASS", driver.Denied, "the user or the password is wrong"},
 	{"NOAUTH", driver.Denied, "the server wants a password; put it into the URL"},
-	{"ERR AUTH", driver.Denied, "the server has no password set; remove it from the URL"},
-	{"ERR invalid password", driver.Denied, "the password is wrong"},
+	{"AUTH", driver.Denied, "the server has no password set; remove it from the URL"},
+	{"invalid password", driver.Denied, "the password is wrong"},
 	{"NOPERM", driver.Denied, "the user lacks a permission; see the preset's README for its ACL line"},
-	{"ERR DB index is out of range", driver.Schema, "the server has fewer databases than the URL's number"},
-	{"ERR SELECT is not allowed in cluster mode", driver.Schema, "a cluster has database 0 only"},
+	{"DB index is out of range", driver.Schema, "the server has fewer databases than the URL's number"},
+	{"SELECT is not allowed in cluster mode", driver.Schema, "a cluster has database 0 only"},
 	{"WRONGTYPE", driver.Schema, "the key holds something else than the preset expects; check preset, prefix and queue"},
 	{"LOADING", driver.Unavailable, "the server is loading its data"},
 	{"MASTERDOWN", driver.Unavailable, "the replica has lost its master"},
 	{"CLUSTERDOWN", driver.Unavailable, "the cluster is down"},
 	{"MOVED", driver.Unavailable, "the server is part of a cluster; begin the URL with redis+cluster:"},
-	{"ERR max number of clients", driver.Unavailable, "the server takes no more connections"},
-	{"ERR operation not permitted", driver.Denied, "the server wants a password"},
+	{"max number of clients", driver.Unavailable, "the server takes no more connections"},
+	{"operation not permitted", driver.Denied, "the server wants a password"},
 }
 
 func classifyReply(e *rueidis.RedisError) *driver.Error {
@@ -92,11 +98,11 @@ func classifyConn(ctx context.Context, err error) (driver.Kind, string) {
 	_, unknownCA := errors.AsType[x509.UnknownAuthorityError](err)
 	_, notTLS := errors.AsType[tls.RecordHeaderError](err)
 	switch {
+	case notTLS, errors.Is(err, errNoTLS):
+		return driver.Unavailable, "the server does not speak TLS there; begin the URL with redis:"
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded),
 		ctx.Err() != nil, errors.As(err, &netErr) && netErr.Timeout():
 		return driver.Timeout, "the server did not answer in time"
-	case notTLS:
-		return driver.Unavailable, "the server does not speak TLS there; begin the URL with redis:"
 	case unknownCA:
 		return driver.Unavailable, "the server's certificate is signed by nobody known; name its authority with ?caFile="
 	case errors.Is(err, syscall.ECONNREFUSED):

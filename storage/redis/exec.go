@@ -41,7 +41,8 @@ func (s *session) sendToNodes(ctx context.Context, groups [][]*driver.RedisReply
 	for _, group := range groups {
 		nodes.Go(func() error {
 			var b batch
-			if b.plainly(s, group); b.oneSlot() {
+			b.plainly(s, group)
+			if b.oneSlot() {
 				b = batch{}
 				b.transaction(s, group)
 			}

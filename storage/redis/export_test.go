@@ -5,8 +5,15 @@ import "time"
 // Hurry makes an engine do soon what it does at leisure. Call it before Watch and Read.
 func (e *Engine) Hurry() { e.timing.upgrade = 50 * time.Millisecond }
 
-// ParseURL, for tests of what URLs mean.
-func ParseURL(text string) (addresses []string, master, user, password string, db int, err error) {
+// A Target is what a URL means.
+type Target struct {
+	Addresses                  []string
+	Master, Username, Password string
+	DB                         int
+}
+
+// ParseURL tells what a URL means.
+func ParseURL(text string) (Target, error) {
 	t, err := parseURL(text)
-	return t.addresses, t.master, t.username, t.password, t.db, err
+	return Target{t.addresses, t.master, t.username, t.password, t.db}, err
 }

@@ -50,7 +50,8 @@ func (k *keyspace) mode(heard bool) (driver.Mode, string) {
 	}
 	for _, class := range needed {
 		if !strings.ContainsRune(k.flags, class) {
-			return driver.ModeEdgePoll, fmt.Sprintf("%s; keyspace notifications lack class %q: set notify-keyspace-events to K%s", k.why, class, needed)
+			return driver.ModeEdgePoll, fmt.Sprintf("%s; keyspace notifications lack class %q: set notify-keyspace-events to K%s",
+				k.why, class, needed)
 		}
 	}
 	return driver.ModeKeyspace, ""

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/redis/rueidis"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/leadsman/leadsman/storage/driver"
 )
@@ -32,7 +33,7 @@ func (w *watcher) listen(ctx context.Context, s *session) error {
 	case !strings.Contains(flags, "K"):
 		w.push(driver.ModeEdgePoll, why+"; keyspace notifications are off")
 		w.sink.Signal("")
-		return w.follow(ctx, s, nil)
+		return w.follow(ctx, s)
 	}
 	err = w.listenTo(ctx, s, &keyspace{engine: w.engine, db: s.db, flags: flags, why: why})
 	if !refusal(err) {
@@ -40,7 +41,7 @@ func (w *watcher) listen(ctx context.Context, s *session) error {
 	}
 	w.push(driver.ModeEdgePoll, why+"; keyspace notifications: "+firstLine(err))
 	w.sink.Signal("")
-	return w.follow(ctx, s, nil)
+	return w.follow(ctx, s)
 }
 
 // A tune is what can be listened to.
@@ -76,38 +77,37 @@ type listener struct {
 // listenTo listens until the session or the connections end. It returns a refusal as such.
 func (w *watcher) listenTo(ctx context.Context, s *session, t tune) error {
 	l := &listener{watcher: w, tune: t, tells: map[string][]string{}, first: make(chan struct{})}
-	ctx, cancel := context.WithCancel(ctx)
-	ended := make(chan error, 1)
-	end := func(err error) {
-		select {
-		case ended <- err:
-		default:
-		}
-	}
-	var running sync.WaitGroup
-	defer running.Wait()
-	defer cancel()
-	for _, node := range nodes(s, t) {
-		client, release := node.Dedicate()
-		defer release()
-		gone := client.SetPubSubHooks(rueidis.PubSubHooks{OnMessage: l.take})
-		l.nodes = append(l.nodes, client)
-		running.Go(func() {
-			select {
-			case err := <-gone:
-				end(fmt.Errorf("listening: %w", err))
-			case <-ctx.Done():
-			}
-		})
-	}
 	l.streams = &streams{session: s, signal: w.sink.Signal, changed: make(chan struct{}, 1), last: map[string]string{}}
-	running.Go(func() { end(l.streams.read(ctx)) })
-	if err := l.extend(ctx); err != nil {
-		return err
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return l.streams.read(ctx) })
+	for _, node := range nodes(s, t) {
+		l.join(ctx, group, node)
 	}
-	w.sink.Signal("")
-	running.Go(func() { end(l.keepUp(ctx)) })
-	return w.follow(ctx, s, ended)
+	group.Go(func() error {
+		if err := l.extend(ctx); err != nil {
+			return err
+		}
+		w.sink.Signal("")
+		return l.keepUp(ctx)
+	})
+	group.Go(func() error { return w.follow(ctx, s) })
+	return group.Wait()
+}
+
+// join listens to one node until ctx is done or the connection ends.
+func (l *listener) join(ctx context.Context, group *errgroup.Group, node rueidis.Client) {
+	client, release := node.Dedicate()
+	gone := client.SetPubSubHooks(rueidis.PubSubHooks{OnMessage: l.take})
+	l.nodes = append(l.nodes, client)
+	group.Go(func() error {
+		defer release()
+		select {
+		case err := <-gone:
+			return fmt.Errorf("listening: %w", err)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	})
 }
 
 // nodes are those that a tune must be heard from.

@@ -87,7 +87,8 @@ func (p *plan) list(want driver.Want) {
 	case plan != nil:
 		plan(reads, options, found)
 	default:
-		list.err = driver.Errorf(driver.Schema, "the library keeps no list of its queues; name the trigger's queue, or list them under the source's queues")
+		list.err = driver.Errorf(driver.Schema, "the library keeps no list of its queues; name the trigger's queue, "+
+			"or list them under the source's queues")
 	}
 }
 

@@ -34,7 +34,8 @@ func (s *session) takeRole(result rueidis.RedisResult) error {
 	case "slave":
 		return s.replica(parts)
 	default:
-		return driver.Errorf(driver.Unavailable, "the server is a %s and holds no queues; write redis+sentinel://host:26379/mymaster/0", role)
+		return driver.Errorf(driver.Unavailable, "the server is a %s and holds no queues; "+
+			"write redis+sentinel://host:26379/mymaster/0", role)
 	}
 }
 
@@ -46,7 +47,8 @@ func (s *session) replica(parts []rueidis.RedisMessage) error {
 		return nil
 	}
 	if state, _ := parts[3].ToString(); state != "connected" {
-		return driver.Errorf(driver.Unavailable, "the server is a replica that has lost its master (it is in state %s): what it holds may be old", state)
+		return driver.Errorf(driver.Unavailable, "the server is a replica that has lost its master (it is in state %s): "+
+			"what it holds may be old", state)
 	}
 	s.refused.note("the server is a replica: what is read may lag behind its master")
 	return nil

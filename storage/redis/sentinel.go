@@ -48,7 +48,7 @@ func (e *Engine) master(ctx context.Context, t target) (string, error) {
 				return found, nil
 			}
 		}
-		failures = append(failures, fmt.Errorf("sentinel %s: %s", address, classify(ctx, err)))
+		failures = append(failures, fmt.Errorf("sentinel %s: %w", address, classify(ctx, err)))
 	}
 	return "", &driver.Error{Kind: driver.Unavailable, Message: strings.ReplaceAll(errors.Join(failures...).Error(), "\n", "; ")}
 }
@@ -65,7 +65,7 @@ func ask(ctx context.Context, client rueidis.Client, master string) (string, err
 }
 
 // sentinel connects to one sentinel.
-func (e *Engine) sentinel(t target, address string) (rueidis.Client, error) {
+func (e *Engine) sentinel(t target, address string) (rueidis.Client, error) { //nolint:ireturn // rueidis's client is an interface
 	return rueidis.NewClient(rueidis.ClientOption{
 		InitAddress: []string{address}, Username: t.sentinelUsername, Password: t.sentinelPassword, TLSConfig: t.tls,
 		ForceSingleClient: true, PipelineMultiplex: -1, DisableRetry: true, DisableCache: true,
@@ -118,8 +118,9 @@ func (e *Engine) hearOfSwitch(ctx context.Context, t target, address, master str
 	select {
 	case <-switched:
 		return true
-	case <-gone:
+	case <-gone: //nolint:errcheck // why does not matter: the next sentinel is asked
+		return false
 	case <-ctx.Done():
+		return false
 	}
-	return false
 }

@@ -2,12 +2,11 @@ package redis
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/url"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -69,7 +68,7 @@ func parseURL(text string) (target, error) {
 		return target{}, err
 	}
 	if len(t.addresses) > 1 && t.kind == standalone {
-		return target{}, errors.New("the URL names several hosts; begin it with redis+sentinel: or redis+cluster:")
+		return target{}, errors.New("the URL names several hosts: begin it with redis+sentinel or redis+cluster")
 	}
 	if password, _ := u.User.Password(); password != "" { // an empty one is none
 		t.username, t.password = u.User.Username(), password
@@ -77,7 +76,8 @@ func parseURL(text string) (target, error) {
 	if err := t.path(strings.Trim(u.Path, "/")); err != nil {
 		return target{}, err
 	}
-	return t, t.query(u.Query(), strings.HasPrefix(scheme, "rediss") || scheme == "valkeys")
+	err = t.query(u.Query(), strings.HasPrefix(scheme, "rediss") || scheme == "valkeys")
+	return t, err
 }
 
 func kindOf(scheme string) kind {
@@ -109,7 +109,7 @@ func addresses(list string, k kind) ([]string, error) {
 	var out []string
 	for part := range strings.SplitSeq(list, ",") {
 		u, err := url.Parse("redis://" + part)
-		if err != nil {
+		if err != nil || strings.Count(part, ":") > 1 && !strings.HasPrefix(part, "[") {
 			return nil, errors.New("a host of the URL cannot be read; write " + Forms + ", and IPv6 addresses in brackets")
 		}
 		host, p := u.Hostname(), u.Port()
@@ -148,66 +148,34 @@ func (t *target) path(path string) error {
 
 // query reads what follows the question mark.
 func (t *target) query(values url.Values, withTLS bool) error {
-	config := &tls.Config{MinVersion: tls.VersionTLS12}
-	var certFile, keyFile string
+	var secure tlsFiles
+	texts := map[string]*string{
+		"sentinelUsername": &t.sentinelUsername, "sentinelPassword": &t.sentinelPassword, "caFile": &secure.ca,
+		"certFile": &secure.cert, "keyFile": &secure.key, "serverName": &secure.serverName,
+	}
 	for key := range values {
 		value := values.Get(key)
-		var err error
-		switch key {
-		case "protocol":
-			t.resp2 = value == "2"
-			if value != "2" && value != "3" {
-				err = errors.New("protocol is neither 2 nor 3")
-			}
-		case "sentinelUsername":
-			t.sentinelUsername = value
-		case "sentinelPassword":
-			t.sentinelPassword = value
-		case "caFile":
-			config.RootCAs, err = readCAs(value)
-		case "certFile":
-			certFile = value
-		case "keyFile":
-			keyFile = value
-		case "serverName":
-			config.ServerName = value
+		switch text := texts[key]; {
+		case text != nil:
+			*text = value
+		case key != "protocol":
+			return fmt.Errorf("the URL's query: %q is not known there; it takes protocol, %s",
+				key, strings.Join(slices.Sorted(maps.Keys(texts)), ", "))
+		case value != "2" && value != "3":
+			return errors.New("the URL's query: protocol is neither 2 nor 3")
 		default:
-			err = fmt.Errorf("%q is not known there", key)
-		}
-		if err != nil {
-			return fmt.Errorf("the URL's query: %w; it takes protocol, sentinelUsername, sentinelPassword, caFile, certFile, keyFile, serverName", err)
+			t.resp2 = value == "2"
 		}
 	}
 	if !withTLS {
-		if config.RootCAs != nil || certFile != "" || config.ServerName != "" {
-			return errors.New("the URL's query is about TLS, and its scheme is not; begin it with rediss:")
+		if secure != (tlsFiles{}) {
+			return errors.New("the URL's query is about TLS, and its scheme is not: begin it with rediss")
 		}
 		return nil
 	}
-	if (certFile == "") != (keyFile == "") {
-		return errors.New("the URL's query has one of certFile and keyFile; a client certificate takes both")
-	}
-	if certFile != "" {
-		pair, err := tls.LoadX509KeyPair(certFile, keyFile)
-		if err != nil {
-			return fmt.Errorf("the client certificate of the URL's query: %w", err)
-		}
-		config.Certificates = []tls.Certificate{pair}
-	}
+	config, err := secure.config()
 	t.tls = config
-	return nil
-}
-
-func readCAs(file string) (*x509.CertPool, error) {
-	pem, err := os.ReadFile(file) //nolint:gosec // the operator's own configuration names it
-	if err != nil {
-		return nil, fmt.Errorf("caFile: %w", err)
-	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("caFile: %s holds no certificate in PEM form", file)
-	}
-	return pool, nil
+	return err
 }
 
 // CheckURL tells what is wrong with a URL, repeating nothing of it.

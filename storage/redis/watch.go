@@ -21,7 +21,7 @@ func (e *Engine) Watch(ctx context.Context, sink driver.Sink) error {
 	for failures := 0; ; failures++ {
 		healthy, err := w.session(ctx)
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // the end that was asked for
+			return nil
 		}
 		if healthy { // most likely the next session begins soon, and nobody need be told
 			failures = 0
@@ -72,13 +72,13 @@ func (w *watcher) session(ctx context.Context) (healthy bool, err error) {
 	if s.tracking {
 		w.push(driver.ModeTracking, "")
 		w.sink.Signal("") // for what was missed meanwhile
-		return true, w.follow(ctx, s, nil)
+		return true, w.follow(ctx, s)
 	}
 	return true, w.listen(ctx, s)
 }
 
 // follow waits for the end of a session, and asks the server whether it is there when the connection may be gone.
-func (w *watcher) follow(ctx context.Context, s *session, done <-chan error) error {
+func (w *watcher) follow(ctx context.Context, s *session) error {
 	upgrade := time.NewTicker(w.engine.timing.upgrade)
 	defer upgrade.Stop()
 	for {
@@ -87,8 +87,6 @@ func (w *watcher) follow(ctx context.Context, s *session, done <-chan error) err
 			return ctx.Err()
 		case <-s.life.Done():
 			return errLost
-		case err := <-done:
-			return err
 		case <-upgrade.C:
 			w.engine.upgrade(ctx, s)
 		case <-s.dirty:

@@ -51,11 +51,13 @@ func (c *RedisCluster) EndMove(tb testing.TB, slot int, to *RedisServer) {
 // FailOver makes a replica of a primary take its place while that lives on, and returns when all nodes know.
 func (c *RedisCluster) FailOver(tb testing.TB, primary *RedisServer) {
 	tb.Helper()
-	replicas := c.replicaIDs(tb, primary, c.id(primary))
-	if len(replicas) == 0 {
-		tb.Fatal("the primary has no replica: start the cluster WithReplicas")
-	}
-	c.nodes[slices.Index(c.ids, replicas[0])].Do(tb, "CLUSTER", "FAILOVER")
+	var replicas []string
+	until(tb, "the primary has a replica (start the cluster WithReplicas)", func() bool {
+		replicas = c.replicaIDs(tb, primary, c.id(primary))
+		return len(replicas) > 0
+	})
+	replica := c.nodes[slices.Index(c.ids, replicas[0])]
+	until(tb, "the replica is in sync and agrees", func() bool { return replica.Do(tb, "CLUSTER", "FAILOVER").Error() == nil })
 	c.AwaitFailOver(tb, primary)
 }
 
