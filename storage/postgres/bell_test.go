@@ -72,14 +72,24 @@ type eavesdropper struct {
 
 func eavesdrop(t *testing.T, dsn string) eavesdropper {
 	t.Helper()
+	return eavesdropOn(t, dsn, "test")
+}
+
+func eavesdropOn(t *testing.T, dsn, preset string) eavesdropper {
+	t.Helper()
 	conn := connect(t, dsn)
-	var channel string
-	if err := conn.QueryRow(t.Context(), `SELECT substring(obj_description('leadsman_bell_test'::regproc, 'pg_proc') FROM 'channel (\w+)')`).
-		Scan(&channel); err != nil {
+	run(t, conn, "LISTEN "+bellChannel(t, conn, preset), "LISTEN end_of_rings")
+	return eavesdropper{t, conn}
+}
+
+// bellChannel is where a preset's bell rings.
+func bellChannel(t *testing.T, conn *pgx.Conn, preset string) (channel string) {
+	t.Helper()
+	const said = `SELECT substring(obj_description(('leadsman_bell_' || $1)::regproc, 'pg_proc') FROM 'channel (\w+)')`
+	if err := conn.QueryRow(t.Context(), said, preset).Scan(&channel); err != nil {
 		t.Fatal(err)
 	}
-	run(t, conn, "LISTEN "+channel, "LISTEN end_of_rings")
-	return eavesdropper{t, conn}
+	return channel
 }
 
 // rings counts what has been rung until now.
@@ -232,14 +242,9 @@ func TestBellLetsTwoPhaseCommitsPass(t *testing.T) {
 		t.Fatal("a transaction with a NOTIFY was prepared")
 	}
 	eventually(t, "the bell is armed", func() bool { return number(t, conn, bellLocks) == 8 })
-	var channel string
-	if err := conn.QueryRow(t.Context(), `SELECT substring(obj_description('leadsman_bell_test'::regproc, 'pg_proc') FROM 'channel (\w+)')`).
-		Scan(&channel); err != nil {
-		t.Fatal(err)
-	}
 	run(t, conn, "BEGIN", "SET LOCAL bell.mute = on", insertMail, "PREPARE TRANSACTION 'muted'", "COMMIT PREPARED 'muted'")
 	before := s.now().signals[""]
-	run(t, conn, "NOTIFY "+channel)
+	run(t, conn, "NOTIFY "+bellChannel(t, conn, "test"))
 	s.wait(t, "a signal", func(s seen) bool { return s.signals[""] > before })
 }
 
