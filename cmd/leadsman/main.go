@@ -51,6 +51,7 @@ func newRootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newServeCommand(), newEnqueueCommand(), newWorkCommand(), newTokenCommand(), newVersionCommand())
+	root.AddCommand(newServeCommand(), newEnqueueCommand(), newWorkCommand(), newTokenCommand(), newTriggerSQLCommand(),
+		newVersionCommand())
 	return root
 }
