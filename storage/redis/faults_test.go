@@ -48,6 +48,7 @@ func returns(t *testing.T, engine *redis.Engine, s *sink, before seen, insert fu
 }
 
 func TestWatchOutlivesAKilledConnection(t *testing.T) {
+	t.Parallel()
 	server := storagetest.StartRedis(t)
 	engine, shop := open(t, server.URL()), shopOf(t, server)
 	s := watch(t, engine)
@@ -65,6 +66,7 @@ func TestWatchOutlivesAKilledConnection(t *testing.T) {
 }
 
 func TestWatchOutlivesARestartAndAFlush(t *testing.T) {
+	t.Parallel()
 	server := storagetest.StartRedis(t)
 	engine, shop := open(t, server.URL()), shopOf(t, server)
 	s := watch(t, engine)
@@ -89,6 +91,7 @@ func TestWatchOutlivesARestartAndAFlush(t *testing.T) {
 }
 
 func TestReadOfAServerThatSleepsIsATimeout(t *testing.T) {
+	t.Parallel()
 	server := storagetest.StartRedis(t, storagetest.WithConfig("enable-debug-command", "yes"))
 	engine, shop := open(t, server.URL()), shopOf(t, server)
 	s := watch(t, engine)
@@ -121,6 +124,7 @@ func TestReadOfAServerThatSleepsIsATimeout(t *testing.T) {
 }
 
 func TestWatchNoticesAServerThatIsStopped(t *testing.T) {
+	t.Parallel()
 	server := storagetest.StartRedis(t)
 	engine, shop := open(t, server.URL()), shopOf(t, server)
 	s := watch(t, engine)
@@ -150,6 +154,7 @@ func insertAt(t *testing.T, server *storagetest.RedisServer, n, replicas int) {
 }
 
 func TestSentinelFailOverIsFollowed(t *testing.T) {
+	t.Parallel()
 	set := storagetest.StartSentinel(t)
 	engine := open(t, sentinelURL(set))
 	s := watch(t, engine)
@@ -163,6 +168,7 @@ func TestSentinelFailOverIsFollowed(t *testing.T) {
 }
 
 func TestSentinelsAreAskedWhenTheMasterDies(t *testing.T) {
+	t.Parallel()
 	set := storagetest.StartSentinel(t)
 	engine := open(t, sentinelURL(set))
 	s := watch(t, engine)
@@ -176,6 +182,7 @@ func TestSentinelsAreAskedWhenTheMasterDies(t *testing.T) {
 }
 
 func TestSentinelsThatDoNotKnowTheMasterAreAnError(t *testing.T) {
+	t.Parallel()
 	set := storagetest.StartSentinel(t)
 	engine := open(t, "redis+sentinel://"+strings.Join(set.Addrs(), ",")+"/nobody")
 	_, err := tryRead(t, engine, "mail")
@@ -183,6 +190,7 @@ func TestSentinelsThatDoNotKnowTheMasterAreAnError(t *testing.T) {
 }
 
 func TestSentinelThatIsTakenForAServerIsAnError(t *testing.T) {
+	t.Parallel()
 	set := storagetest.StartSentinel(t)
 	engine := open(t, "redis://"+set.Addrs()[0])
 	_, err := tryRead(t, engine, "mail")
@@ -193,6 +201,7 @@ func TestSentinelThatIsTakenForAServerIsAnError(t *testing.T) {
 
 // Case 40.
 func TestClusterFailOverIsFollowed(t *testing.T) {
+	t.Parallel()
 	cluster := storagetest.StartRedisCluster(t, storagetest.WithReplicas(1))
 	engine := open(t, "redis+cluster://"+strings.Join(cluster.Addrs(), ","))
 	s := watch(t, engine)
@@ -234,6 +243,7 @@ func TestClusterFailOverIsFollowed(t *testing.T) {
 }
 
 func TestReplicaThatHasLostItsMasterIsAnError(t *testing.T) {
+	t.Parallel()
 	primary := storagetest.StartRedis(t)
 	replica := storagetest.StartRedis(t, storagetest.ReplicaOf(primary))
 	engine := open(t, replica.URL())
@@ -304,6 +314,7 @@ func pass(client net.Conn, to, dislikes string) {
 
 // Case 37.
 func TestProxyThatHangsUpAtHelloIsReadWithoutIt(t *testing.T) {
+	t.Parallel()
 	server := storagetest.StartRedis(t, storagetest.WithPassword("hunter2"))
 	engine := open(t, strings.Replace(server.URL(), server.Addr(), proxy(t, server.Addr(), "HELLO"), 1))
 	shopOf(t, server).Insert("mail", 2)

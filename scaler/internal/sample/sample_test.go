@@ -77,7 +77,7 @@ func (s *slow) reads() int {
 	return len(s.requests)
 }
 
-func newSampler(t *testing.T, r *slow, change func(*sample.Options)) *sample.Sampler {
+func newSampler(t *testing.T, r driver.Reader, change func(*sample.Options)) *sample.Sampler {
 	t.Helper()
 	return newDueSampler(t, r, change, func(string) {})
 }
