@@ -82,7 +82,7 @@ func newSampler(t *testing.T, r driver.Reader, change func(*sample.Options)) *sa
 	return newDueSampler(t, r, change, func(string) {})
 }
 
-func newDueSampler(t *testing.T, r *slow, change func(*sample.Options), due func(string)) *sample.Sampler {
+func newDueSampler(t *testing.T, r driver.Reader, change func(*sample.Options), due func(string)) *sample.Sampler {
 	t.Helper()
 	src, err := storage.New("src", r)
 	if err != nil {
