@@ -1,6 +1,8 @@
 package resque_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -101,5 +103,23 @@ func TestWhatAWorkerSaysThatIsNoJobIsNone(t *testing.T) {
 	}
 	if got := redistest.ReadQueue(t, engine, "mail"); got.Running != 0 || got.Ready != 1 {
 		t.Errorf("%+v, want none running", got)
+	}
+}
+
+func TestAThousandWorkersAreLookedAtAtMost(t *testing.T) {
+	f, _ := on(t)
+	ids := make([]string, 1001)
+	for i := range ids {
+		ids[i] = fmt.Sprintf("host:%d:mail", i)
+	}
+	f.do("SADD", "workers", ids...)
+	q, commands := plan(t, f, true)
+	if n := strings.Count(commands, "GET resque:worker:"); n != 1000 || !q.Saturated {
+		t.Errorf("%d were looked at, saturated = %t; want 1000, true", n, q.Saturated)
+	}
+	f.do("SREM", "workers", ids[0])
+	q, commands = plan(t, f, true)
+	if n := strings.Count(commands, "GET resque:worker:"); n != 1000 || q.Saturated {
+		t.Errorf("of 1,000, %d were looked at, saturated = %t; want 1000, false", n, q.Saturated)
 	}
 }

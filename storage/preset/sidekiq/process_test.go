@@ -1,6 +1,7 @@
 package sidekiq_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -131,5 +132,23 @@ func TestWhatSuperFetchTookIsRunningAtOnce(t *testing.T) {
 	names, _ := list(t, f)
 	if diff := cmp.Diff(map[string]bool{"mail": true, "images": true}, names); diff != "" {
 		t.Errorf("queues: %s", diff)
+	}
+}
+
+func TestAThousandProcessesAreLookedAtAtMost(t *testing.T) {
+	f, _ := on(t, driver.RedisOptions{})
+	identities := make([]string, 1001)
+	for i := range identities {
+		identities[i] = fmt.Sprintf("pod-%d:1:0123456789ab", i)
+	}
+	f.do("SADD", "processes", identities...)
+	q, commands := plan(t, f, "mail", true)
+	if n := strings.Count(commands, "HMGET"); n != 1000 || !q.Saturated {
+		t.Errorf("%d were looked at, saturated = %t; want 1000, true", n, q.Saturated)
+	}
+	f.do("SREM", "processes", identities[0])
+	q, commands = plan(t, f, "mail", true)
+	if n := strings.Count(commands, "HMGET"); n != 1000 || q.Saturated {
+		t.Errorf("of 1,000, %d were looked at, saturated = %t; want 1000, false", n, q.Saturated)
 	}
 }
