@@ -15,6 +15,7 @@ type clock struct {
 	mu     sync.Mutex
 	server time.Time // zero until the first reply
 	local  time.Time // when that was asked for
+	said   time.Time // last, so that it does not go back by what the network took
 }
 
 // jump is how far the server's clock may be from where it is expected.
@@ -29,14 +30,20 @@ func (c *clock) set(server, local time.Time) (jumped bool) {
 		jumped = off > jump+time.Since(local) || off < -jump
 	}
 	c.server, c.local = server, local
+	if jumped {
+		c.said = time.Time{}
+	}
 	return jumped
 }
 
-// now is the server's time; false before it was ever told.
+// now is the server's time, which only a jump of its clock turns back; false before it was ever told.
 func (c *clock) now() (time.Time, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.server.Add(time.Since(c.local)), !c.server.IsZero()
+	if now := c.server.Add(time.Since(c.local)); now.After(c.said) {
+		c.said = now
+	}
+	return c.said, !c.server.IsZero()
 }
 
 // now returns the server's time, by asking for it where that has not been done.

@@ -23,6 +23,13 @@ func TestClockRunsOnWithoutBeingAsked(t *testing.T) {
 		if c.set(server.Add(5*time.Second+300*time.Millisecond), time.Now()) {
 			t.Error("a drift of 0.3 s was a jump")
 		}
+		before, _ := c.now()
+		if c.set(server.Add(5*time.Second+200*time.Millisecond), time.Now()) {
+			t.Error("a tenth of a second was a jump")
+		}
+		if now, _ := c.now(); now.Before(before) {
+			t.Errorf("the clock went back from %s to %s", before, now)
+		}
 		if !c.set(server.Add(time.Minute), time.Now()) || !c.set(server, time.Now()) {
 			t.Error("a minute forth and back was no jump")
 		}
