@@ -3,6 +3,7 @@
 package storagetest
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -117,5 +118,24 @@ func TestBeeQueueDoesWhatItIsTold(t *testing.T) {
 	l.Do("cancel", map[string]any{"queue": "mail", "jobs": ids[:1]})
 	if got := l.Report("mail").Counts["waiting"]; got != 1 {
 		t.Errorf("waiting = %d, want 1", got)
+	}
+}
+
+func TestSidekiqDoesWhatItIsTold(t *testing.T) {
+	s := StartRedis(t, WithPassword("it's a secret"))
+	l := OpenLibrary(t, Script(t, "ruby", "sidekiq.rb"), map[string]any{"url": s.URL()})
+	live(t, l, false, words{"enqueued", "busy", "scheduled", "retry", "dead", ""})
+
+	if n := l.Report("mail").Workers; n != 1 { // the one that was killed
+		t.Errorf("workers = %d, want 1", n)
+	}
+	l.Schedule("mail", 2, -time.Hour) // stays scheduled, as nobody works
+	ids := l.Enqueue("mail", 1, map[string]any{"retry": 3})
+	job := text(t, s.Do(t, "LINDEX", "queue:mail", "0"))
+	if !strings.Contains(job, ids[0]) || !strings.Contains(job, `"retry":3`) {
+		t.Errorf("job = %s, want %s with retry 3", job, ids[0])
+	}
+	if got := l.Report("mail").Counts["scheduled"]; got != 3 {
+		t.Errorf("scheduled = %d, want 3", got)
 	}
 }

@@ -1,226 +1,138 @@
-# Drives Sidekiq, as Debian's package has it. Times are seconds from now. The commands:
+# Drives Sidekiq, as Debian's package has it; its workers are processes of Sidekiq's own program. Times are seconds from now.
+# The commands, of which open answers 1, for it has one server at a time:
 #
 #   open     {url}
-#   enqueue  {queue, n, retry}   → [jid]; retry is how often a failed job is tried again, or false
-#   schedule {queue, n, after}   → [jid]; a negative after makes them due and not promoted
-#   start    {queues, n, beat}   has a process with n threads claim n jobs of the queues, and hold them; it beats again
-#                                at once then unless beat is false
-#   quiet    {queues}            has it take no more jobs, and beat
-#   finish   {queues}            lets the held jobs complete, and ends their process
-#   fail     {queues, after}     lets them fail, to be tried again after a time, and ends their process
-#   abandon  {queues}            → [identity]; kills the process
-#   cancel   {queue, jids}       removes jobs from the queue
-#   promote  {}                  promotes what is due, as a process does each few seconds
-#   report   {queue}             → {size, latency, due, later, running, processes, threads}, as Sidekiq says
-#   close    {}                  kills what is left
-require "sidekiq"
+#   enqueue  {queue, n, job}          → [job id]; job is more of the job's hash, such as {"retry": 3}
+#   schedule {queue, n, after}        → [job id]; a negative after makes them due and not promoted
+#   start    {queue, n}               has a process of n threads claim n jobs that wait, and hold them; it answers when
+#                                     Sidekiq shows them, which takes up to five seconds
+#   finish   {queue}                  lets the held jobs complete, and ends their processes
+#   fail     {queue, after}           lets them fail, to be tried again after a time (Sidekiq adds up to 10 seconds), or moves
+#                                     them to the dead ones when that is absent
+#   abandon  {queue}                  kills their processes: the jobs are lost, but Sidekiq shows them for a minute
+#   report   {queue}                  → {counts: {enqueued, scheduled, retry, dead, busy}, paused, workers}: the workers are the
+#                                     processes, of whatever queue
+#   close    {}                       ends what is left, as abandon does
 require "sidekiq/api"
-require "sidekiq/launcher"
+require "tmpdir"
 
 require_relative "commands"
 
-Sidekiq.logger = Logger.new(nil)
-Redis.silence_deprecations = true # of how Sidekiq calls it
+Redis.silence_deprecations = true # of calls in this release of Sidekiq
 
-# The jobs that a process has claimed, until it is said how they end.
-class Held
-  def initialize
-    @begun = Queue.new
-    @mutex = Mutex.new
-    @decided = ConditionVariable.new
-  end
-
-  # run is what a job does.
-  def run
-    @begun << true
-    @mutex.synchronize { @decided.wait(@mutex) until @verdict }
-    raise "failed on purpose" if @verdict == :fail
-  end
-
-  # await returns when n jobs are held.
-  def await(count)
-    count.times { @begun.pop }
-  end
-
-  def end(verdict)
-    @mutex.synchronize do
-      @verdict = verdict
-      @decided.broadcast
-    end
-    sleep 0.005 until Sidekiq::Processor::WORKER_STATE.size.zero?
-  end
-end
-
-HELD = Held.new # of the process that a Crew forks
-
-class Work
-  include Sidekiq::Worker
-
-  def perform(*)
-    HELD.run
-  end
-end
-
-# A Crew is a process of Sidekiq, without its command line. It is told what to do by one word a line.
+# A process of Sidekiq that holds jobs.
 class Crew
-  def initialize(url, queues, threads, beat)
-    @queues = queues
-    commands, @commands = IO.pipe
-    @answers, answers = IO.pipe
-    @pid = fork do
-      [@commands, @answers].each(&:close)
-      $stdin.reopen(File::NULL)
-      run(url, threads, beat, commands, answers)
-    ensure
-      exit!
-    end
-    [commands, answers].each(&:close)
-    answer
+  PATIENCE = 60 # seconds
+
+  def initialize(url, queue, size)
+    @dir = Dir.mktmpdir("leadsman-sidekiq-")
+    held, @leash = IO.pipe
+    @pid = Process.spawn(
+      { "REDIS_URL" => url, "HELD" => @dir },
+      "sidekiq", "--require", File.join(__dir__, "sidekiq_held.rb"), "--queue", queue, "--concurrency", size.to_s,
+      in: held, out: File.join(@dir, "log"), err: %i[child out]
+    )
+    held.close
+    await(queue, size)
+  rescue StandardError
+    stop(:KILL)
+    raise
   end
 
-  attr_reader :queues
-
-  # tell has it do something and returns what it answers.
-  def tell(word)
-    @commands.puts(word)
-    answer
+  # finish lets the jobs end, when no more are fetched, and the process then.
+  def finish(again = nil)
+    Process.kill(:TSTP, @pid)
+    wait("Sidekiq to fetch no more") { File.exist?(File.join(@dir, "quiet")) }
+    File.write(File.join(@dir, "draft"), again.to_s)
+    File.rename(File.join(@dir, "draft"), File.join(@dir, "verdict"))
+    stop(:TERM)
   end
 
-  # kill ends it as a crash does.
-  def kill
-    Process.kill(:KILL, @pid)
-    reap
-  end
-
-  def reap
+  def stop(signal)
+    Process.kill(signal, @pid)
     Process.wait(@pid)
-    [@commands, @answers].each(&:close)
+    @leash.close
+    FileUtils.rm_rf(@dir)
   end
 
   private
 
-  def answer
-    @answers.gets&.chomp || raise("the process of Sidekiq has died")
+  # await waits until Sidekiq shows the jobs.
+  def await(queue, size)
+    wait("#{size} jobs of #{queue} to begin") { Dir.glob(File.join(@dir, "begun *")).size == size }
+    wait("Sidekiq to show them") { Sidekiq::Workers.new.count { |process, _, _| process.split(":")[1] == @pid.to_s } == size }
   end
 
-  def run(url, threads, beat, commands, answers)
-    answers.sync = true
-    Sidekiq.redis = { url: url, size: threads + 5 }
-    @launcher = Sidekiq::Launcher.new(Sidekiq.options.merge(queues: @queues, concurrency: threads, timeout: 0))
-    @launcher.run
-    HELD.await(threads)
-    beat_again if beat
-    answers.puts("ready")
-    commands.each_line { |word| answers.puts(obey(word.chomp)) }
-  end
+  def wait(what)
+    deadline = Time.now + PATIENCE
+    until yield
+      raise "waited in vain for #{what}:\n#{File.read(File.join(@dir, 'log'))}" if Time.now > deadline
 
-  # beat_again tells of the jobs. The first beat is another thread's and may be under way with what it saw before them.
-  def beat_again
-    sleep 0.005 until Sidekiq.redis { |conn| conn.exists?(@launcher.identity) }
-    @launcher.send(:heartbeat)
-  end
-
-  def obey(word)
-    case word
-    when "identity"
-      return @launcher.identity
-    when "quiet"
-      @launcher.quiet
-      beat_again
-    else
-      HELD.end(word.to_sym)
-      @launcher.stop
+      sleep 0.02
     end
-    word
   end
 end
 
+# The commands.
 class Commands
+  def initialize
+    @crews = Hash.new { |crews, queue| crews[queue] = [] }
+  end
+
   def open(url:)
     @url = url
-    @crews = []
-    Sidekiq.redis = { url: url, size: 2 }
+    Sidekiq.redis = { url: url }
+    1
+  end
+
+  def enqueue(queue:, n:, job: {}, **)
+    Sidekiq::Client.push_bulk("class" => "Held", "queue" => queue, "args" => [[]] * n, **job.transform_keys(&:to_s))
+  end
+
+  def schedule(after:, **rest)
+    enqueue(**rest, job: { at: Time.now.to_f + after })
+  end
+
+  def start(queue:, n:, **)
+    @crews[queue] << Crew.new(@url, queue, n)
     nil
   end
 
-  def enqueue(queue:, n:, **job)
-    Sidekiq::Client.push_bulk("class" => Work, "queue" => queue, "args" => Array.new(n) { |i| [i] }, **job.transform_keys(&:to_s))
-  end
-
-  def schedule(queue:, n:, after:)
-    enqueue(queue: queue, n: n, at: Time.now.to_f + after)
-  end
-
-  def start(queues:, n:, beat: true)
-    @crews << Crew.new(@url, queues, n, beat)
+  def finish(queue:, **)
+    @crews.delete(queue).each(&:finish)
     nil
   end
 
-  def quiet(queues:)
-    @crews.each { |crew| crew.tell("quiet") if crew.queues == queues }
-    nil
-  end
-
-  def finish(queues:)
-    take(queues).each { |crew| stop(crew, "finish") }
-    nil
-  end
-
-  # fail lets the jobs fail. Sidekiq adds some random seconds to when it will try them again.
-  def fail(queues:, after:)
+  def fail(queue:, after: nil, **)
     before = Sidekiq::RetrySet.new.map(&:jid)
-    finished = take(queues)
-    finished.each { |crew| stop(crew, "fail") }
-    Sidekiq::RetrySet.new.reject { |job| before.include?(job.jid) }.each { |job| job.reschedule(Time.now.to_f + after) }
+    @crews.delete(queue).each { |crew| crew.finish((after || 3600).ceil) }
+    Sidekiq::RetrySet.new.each { |job| job.kill unless before.include?(job.jid) } if after.nil?
     nil
   end
 
-  def abandon(queues:)
-    take(queues).map do |crew|
-      identity = crew.tell("identity")
-      crew.kill
-      identity
-    end
-  end
-
-  def cancel(queue:, jids:)
-    jids.each { |jid| Sidekiq::Queue.new(queue).find_job(jid).delete }
+  def abandon(queue:, **)
+    @crews.delete(queue).each { |crew| crew.stop(:KILL) }
     nil
   end
 
-  def promote
-    Sidekiq::Scheduled::Enq.new.enqueue_jobs
+  def report(queue:, **)
+    of = ->(jobs) { jobs.count { |job| job.queue == queue } }
+    {
+      counts: {
+        enqueued: Sidekiq::Queue.new(queue).size, scheduled: of.call(Sidekiq::ScheduledSet.new),
+        retry: of.call(Sidekiq::RetrySet.new), dead: of.call(Sidekiq::DeadSet.new),
+        busy: Sidekiq::Workers.new.count { |_, _, work| work["queue"] == queue }
+      },
+      paused: Sidekiq::Queue.new(queue).paused?, workers: Sidekiq::ProcessSet.new.size
+    }
+  end
+
+  def close(**)
+    @crews.keys.each { |queue| abandon(queue: queue) }
     nil
-  end
-
-  def report(queue:)
-    q = Sidekiq::Queue.new(queue)
-    delayed = [Sidekiq::ScheduledSet.new, Sidekiq::RetrySet.new].flat_map { |set| set.select { |job| job.queue == queue }.map(&:at) }
-    due, later = delayed.partition { |at| at <= Time.now }
-    processes = Sidekiq::ProcessSet.new.select { |process| process["queues"].include?(queue) }
-    running = Sidekiq::Workers.new.count { |_, _, work| work["queue"] == queue }
-    { size: q.size, latency: q.latency, due: due.size, later: later.size, running: running,
-      processes: processes.size, threads: processes.sum { |process| process["concurrency"] } }
-  end
-
-  def close
-    @crews.each(&:kill)
-    @crews = []
-    Sidekiq.redis_pool.shutdown(&:close)
-    nil
-  end
-
-  private
-
-  def stop(crew, how)
-    crew.tell(how)
-    crew.kill
-  end
-
-  def take(queues)
-    taken, @crews = @crews.partition { |crew| crew.queues == queues }
-    taken
   end
 end
 
-serve(Commands.new)
+commands = Commands.new
+serve(commands)
+commands.close
