@@ -175,9 +175,6 @@ func (e *Engine) speak(ctx context.Context, t target, d dialect, untold string) 
 
 // greet asks for the server's clock, which makes sure of the connection.
 func (e *Engine) greet(ctx context.Context, s *session) error {
-	if s.noTime.Load() {
-		return nil
-	}
 	_, err := s.now(ctx)
 	return err
 }
