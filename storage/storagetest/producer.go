@@ -61,6 +61,20 @@ func Script(tb testing.TB, program, file string) *Producer {
 	})
 }
 
+// Python returns the Producer that test/libraries/<name>.py is, and starts it if it does not run. A Python that has the job
+// library's module runs it: the one in PATH or the system's, which are not the same where a version manager is.
+func Python(tb testing.TB, name, module string) *Producer {
+	tb.Helper()
+	return producer(tb, name+".py", func(string) (string, error) {
+		for _, python := range []string{"python3", "/usr/bin/python3"} {
+			if exec.Command(python, "-c", "import redis, "+module).Run() == nil {
+				return exec.LookPath(python)
+			}
+		}
+		return "", fmt.Errorf("no Python has the modules redis and %s: run `make test-libraries`, which installs them", module)
+	})
+}
+
 // producer returns the program by its file name. interpreter says what runs it, in the folder test/libraries.
 func producer(tb testing.TB, file string, interpreter func(dir string) (string, error)) *Producer {
 	tb.Helper()
