@@ -35,7 +35,7 @@ func TestTheConfigurationInTheREADMEIsTaken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(cfg.Sources) != 2 || len(cfg.Access.Tokens) != 1 || cfg.GRPC.TLS == nil {
+	if len(cfg.Sources) != 3 || len(cfg.Access.Tokens) != 1 || cfg.GRPC.TLS == nil {
 		t.Errorf("it was read as %v", cfg)
 	}
 }
