@@ -139,3 +139,73 @@ func TestSidekiqDoesWhatItIsTold(t *testing.T) {
 		t.Errorf("scheduled = %d, want 3", got)
 	}
 }
+
+func TestCeleryDoesWhatItIsTold(t *testing.T) {
+	s := StartRedis(t, WithPassword("it's a secret"))
+	l := OpenLibrary(t, Python(t, "drive_celery", "celery"), map[string]any{"url": s.URL(), "config": map[string]any{
+		"task_acks_late": true, "broker_transport_options": map[string]any{"global_keyprefix": "app:"},
+	}})
+	step := func(what string, messages, active, scheduled, unacked int) {
+		t.Helper()
+		want := map[string]int{"messages": messages, "active": active, "reserved": 0, "scheduled": scheduled}
+		if diff := cmp.Diff(want, l.Report("mail").Counts); diff != "" {
+			t.Fatalf("after %s (-want +got):\n%s", what, diff)
+		}
+		if n := int(integer(t, s.Do(t, "HLEN", "app:unacked"))); n != unacked {
+			t.Fatalf("after %s: %d unacknowledged, want %d", what, n, unacked)
+		}
+	}
+	l.Enqueue("mail", 2, nil)
+	l.Enqueue("mail", 1, map[string]any{"priority": 6})
+	step("enqueue", 3, 0, 0, 0)
+	if n := integer(t, s.Do(t, "LLEN", "app:mail\x06\x166")); n != 1 {
+		t.Errorf("%d tasks in the list of priority 6, want 1", n)
+	}
+	l.Start("mail", 2)
+	step("start", 1, 2, 0, 2)
+	l.Finish("mail")
+	step("finish", 1, 0, 0, 0)
+	l.Start("mail", 1)
+	l.Fail("mail", time.Hour) // puts a message for later into the queue
+	step("fail", 1, 0, 0, 0)
+	l.Enqueue("mail", 1, map[string]any{"priority": 6}) // behind it
+	l.Start("mail", 1)
+	step("start beside one for later", 0, 1, 1, 2)
+	l.FailForGood("mail")
+	step("fail for good", 1, 0, 0, 0)
+	l.Schedule("mail", 1, time.Hour)
+	step("schedule", 2, 0, 0, 0)
+	l.Enqueue("mail", 1, nil)
+	l.Start("mail", 1)
+	l.Abandon("mail")
+	step("abandon", 0, 0, 0, 3)
+}
+
+func TestCeleryTakesMoreThanItBeginsUnlessItAcknowledgesLate(t *testing.T) {
+	s := StartRedis(t)
+	l := OpenLibrary(t, Python(t, "drive_celery", "celery"), map[string]any{"url": s.URL(), "config": map[string]any{"worker_prefetch_multiplier": 2}})
+	l.Enqueue("mail", 5, nil)
+	l.Start("mail", 1)
+	until(t, "Celery has two tasks in reserve", func() bool { return l.Report("mail").Counts["reserved"] == 2 })
+	want := map[string]int{"messages": 2, "active": 1, "reserved": 2, "scheduled": 0}
+	if diff := cmp.Diff(want, l.Report("mail").Counts); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if n := integer(t, s.Do(t, "HLEN", "unacked")); n != 2 {
+		t.Errorf("%d unacknowledged, want the 2 in reserve", n)
+	}
+}
+
+func TestRQDoesWhatItIsTold(t *testing.T) {
+	s := StartRedis(t)
+	l := OpenLibrary(t, Python(t, "drive_rq", "rq"), map[string]any{"url": s.URL()})
+	live(t, l, false, words{"queued", "started", "scheduled", "scheduled", "failed", "finished"})
+	l.Do("suspend", nil)
+	if !l.Report("mail").Paused {
+		t.Error("the workers are not suspended")
+	}
+	l.Do("resume", nil)
+	if l.Report("mail").Paused {
+		t.Error("the workers are not resumed")
+	}
+}

@@ -81,8 +81,8 @@ class Crew:
         self.gone()
 
     def gone(self):
-        self.process.stdin.close()
         self.process.wait(PATIENCE)
+        self.process.stdin.close()  # the leash, which would have cut its end short
         shutil.rmtree(self.dir)
 
 
