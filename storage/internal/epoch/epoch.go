@@ -3,6 +3,7 @@
 package epoch
 
 import (
+	"math"
 	"strconv"
 	"time"
 )
@@ -12,12 +13,12 @@ const bound = 1e11
 
 // Time reads a number of units since 1970, such as a score; false when that is no time of a job.
 func Time(n float64, unit time.Duration) (time.Time, bool) {
-	seconds := n * unit.Seconds()
+	perSecond := float64(time.Second / unit)
+	seconds := math.Floor(n / perSecond)
 	if !(seconds >= 0 && seconds < bound) { // not so either when it is no number at all
 		return time.Time{}, false
 	}
-	whole := int64(seconds)
-	return time.Unix(whole, int64((seconds-float64(whole))*1e9)), true
+	return time.Unix(int64(seconds), int64((n-seconds*perSecond)*float64(unit))), true
 }
 
 // Parse reads a number of seconds, milliseconds, microseconds or nanoseconds since 1970; which of them it is, its size

@@ -34,8 +34,17 @@ func TestWhatIsNoTimeIsNone(t *testing.T) {
 }
 
 func TestTimesAreReadInTheirUnit(t *testing.T) {
-	if got, ok := epoch.Time(1_796_000_000_123, time.Millisecond); !ok || got.Sub(time.UnixMilli(1_796_000_000_123)).Abs() > time.Microsecond {
-		t.Errorf("got %s, %t", got, ok)
+	for score, want := range map[float64]time.Time{
+		1_796_000_000_123: time.UnixMilli(1_796_000_000_123),
+		0:                 time.Unix(0, 0),
+		999:               time.UnixMilli(999),
+	} {
+		if got, ok := epoch.Time(score, time.Millisecond); !ok || !got.Equal(want) {
+			t.Errorf("Time(%g ms) = %s, %t, want %s", score, got, ok, want)
+		}
+	}
+	if got, ok := epoch.Time(1_796_000_000.5, time.Second); !ok || !got.Equal(time.UnixMilli(1_796_000_000_500)) {
+		t.Errorf("half a second: %s, %t", got, ok)
 	}
 }
 

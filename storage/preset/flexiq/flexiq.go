@@ -1,5 +1,5 @@
 // Package flexiq is the preset for FlexiQ (https://github.com/ByteVeda/flexiq), a task queue for several languages with a
-// core in Rust, on PostgreSQL and SQLite. README.md says what is read and what counts.
+// core in Rust, on PostgreSQL, SQLite and Redis. README.md says what is read and what counts.
 package flexiq
 
 import (
@@ -24,6 +24,7 @@ var Preset = driver.Preset{
 	// FlexiQ's own listener on PostgreSQL is a timer: nothing is announced.
 	Postgres: &driver.SQL{Query: postgresQuery, Schema: "flexiq", RunningMaxAge: runningMaxAge, Bell: &bell},
 	SQLite:   &driver.SQL{Query: sqliteQuery, RunningMaxAge: runningMaxAge},
+	Redis:    &onRedis,
 }
 
 // bell rings for new jobs and for retries, by the name that the query gives the job's lane.
