@@ -46,9 +46,9 @@ var redisModes = []redisMode{
 
 // listSource is a source whose queues are a list each.
 func listSource(url string) map[string]any {
-	return map[string]any{
-		"url": url, "preset": "redis", "keys": []map[string]any{{"key": "{queue}", "type": "list", "state": "ready"}},
-	}
+	source := sourceOf(url, "redis")
+	source["keys"] = []map[string]any{{"key": "{queue}", "type": "list", "state": "ready"}}
+	return source
 }
 
 // contend starts a Redis and leadsman over it, and makes sure of the mode.
@@ -56,13 +56,13 @@ func (m *redisMode) contend(b *bed) *contender {
 	const user = "leadsman"
 	server := storagetest.StartRedis(b, m.server...)
 	server.AddUser(b, user, user, slices.Concat([]string{"~*", "&*", "+@all"}, m.rules)...)
+	url := server.UserURL(user, user)
 	c := &contender{jitter: m.jitter}
-	source := listSource(server.UserURL(user, user))
+	var source map[string]any
 	if m.list {
-		c.queue = bareList{b.resp(server)}
+		source, c.queue = listSource(url), bareList{b.resp(server)}
 	} else {
-		source = map[string]any{"url": server.UserURL(user, user), "preset": "bullmq"}
-		c.queue = newBullMQ(b, server)
+		source, c.queue = sourceOf(url, "bullmq"), newBullMQ(b, server)
 	}
 	process := b.leadsmanOver(source, nil)
 	client := b.dial(process)

@@ -34,10 +34,15 @@ type process struct {
 // leadsman starts the built binary over one source, "bench", with River's tables. sampling is the configuration's
 // key of that name; nil leaves the defaults.
 func (b *bed) leadsman(url string, sampling map[string]any) *process {
-	return b.leadsmanOver(map[string]any{"url": url, "preset": "river"}, sampling)
+	return b.leadsmanOver(sourceOf(url, "river"), sampling)
 }
 
-// leadsmanOver is leadsman for a source as the configuration describes it.
+// sourceOf is a source as the configuration describes it.
+func sourceOf(url, preset string) map[string]any {
+	return map[string]any{"url": url, "preset": preset}
+}
+
+// leadsmanOver is leadsman for any source.
 func (b *bed) leadsmanOver(source, sampling map[string]any) *process {
 	addr := b.freeAddr()
 	if sampling == nil {

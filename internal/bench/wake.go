@@ -32,7 +32,7 @@ type producer interface {
 // wakeQueue is the queue that is watched.
 const wakeQueue = "mail"
 
-// race measures the contenders in turns, round by round.
+// race measures the contenders in turns, round by round, each time in another order.
 //
 // A round is one job into an empty queue after a time of quiet, with one stream open, as for a deployment at zero. Two
 // clocks run until the client has received the true: one since Insert was called, and one since it returned, which is
@@ -53,8 +53,8 @@ func race(b *bed, rounds int, quiet time.Duration, contenders ...*contender) {
 	}
 	warmUp := min(10, rounds/2) // prepared statements, caches, the first connections
 	for i := range warmUp + rounds {
-		for _, c := range contenders {
-			if err := c.round(b.ctx, quiet, i >= warmUp); err != nil {
+		for _, next := range rand.Perm(len(contenders)) { // none always runs on what the same one has left in the caches
+			if err := contenders[next].round(b.ctx, quiet, i >= warmUp); err != nil {
 				b.Fatalf("round %d: %w", i, err)
 			}
 		}
