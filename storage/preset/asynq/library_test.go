@@ -3,7 +3,9 @@ package asynq_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,13 +23,16 @@ import (
 type library struct {
 	tb        testing.TB
 	server    *storagetest.RedisServer
-	redis     hibiken.RedisClientOpt
+	redis     hibiken.RedisConnOpt
 	client    *hibiken.Client
 	inspector *hibiken.Inspector
 }
 
 func newLibrary(tb testing.TB, server *storagetest.RedisServer) library {
-	opt := hibiken.RedisClientOpt{Addr: server.Addr()}
+	return newLibraryAt(tb, server, hibiken.RedisClientOpt{Addr: server.Addr()})
+}
+
+func newLibraryAt(tb testing.TB, server *storagetest.RedisServer, opt hibiken.RedisConnOpt) library {
 	s := library{tb, server, opt, hibiken.NewClient(opt), hibiken.NewInspector(opt)}
 	tb.Cleanup(func() {
 		s.must(s.client.Close())
@@ -262,4 +267,31 @@ func TestAsynqMakesAGroupOneTask(t *testing.T) {
 	close(free)
 	s.await("mail", func(info *hibiken.QueueInfo) bool { return info.Completed == 1 })
 	expect(t, engine, driver.Queue{Name: "mail", Known: true})
+}
+
+// Asynq's keys have the queue's name in braces, so that each queue is on one node.
+func TestAsynqOnAClusterIsReadNodeByNode(t *testing.T) {
+	cluster := storagetest.StartRedisCluster(t)
+	s := newLibraryAt(t, nil, hibiken.RedisClusterClientOpt{Addrs: cluster.Addrs()})
+	engine := redistest.Open(t, asynq.Preset.Redis, driver.RedisOptions{}, "redis+cluster://"+strings.Join(cluster.Addrs(), ","))
+	var want []driver.Queue
+	for i := range 9 {
+		queue := fmt.Sprintf("mail-%d", i)
+		s.enqueue(queue, i+1)
+		s.enqueue(queue, 1, hibiken.ProcessIn(time.Hour))
+		want = append(want, driver.Queue{Name: queue, Known: true, Ready: int64(i + 1), Scheduled: 1})
+	}
+	s.Run("running", 2)
+	want = append(want, driver.Queue{Name: "running", Known: true, Running: 2})
+	reading, err := engine.Read(t.Context(), driver.Request{Wants: []driver.Want{{}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	byName := cmpopts.SortSlices(func(a, b driver.Queue) bool { return a.Name < b.Name })
+	if diff := cmp.Diff(want, reading.Queues, byName, compared); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(&driver.Pool{Workers: 1, Capacity: 2}, redistest.ReadQueue(t, engine, "running").Pool); diff != "" {
+		t.Error(diff)
+	}
 }

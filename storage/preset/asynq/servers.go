@@ -1,6 +1,7 @@
 package asynq
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -31,15 +32,19 @@ func planPool(r *driver.RedisReads, ask *driver.RedisAsk, q *driver.Queue) {
 			}
 		}
 		r.Then(func() error {
-			pools := driver.Derived(servers, func(*driver.RedisReply) map[string]driver.Pool { return poolsOf(infos) })
-			if pool := pools[ask.Queue]; servers.Err == nil { // else it is unknown, which is not none
-				q.Pool = &pool
+			if refused(servers) || slices.ContainsFunc(infos, refused) {
+				return nil // they are unknown, which is not none
 			}
+			pools := driver.Derived(servers, func(*driver.RedisReply) map[string]driver.Pool { return poolsOf(infos) })
+			pool := pools[ask.Queue]
+			q.Pool = &pool
 			return nil
 		})
 		return nil
 	})
 }
+
+func refused(reply *driver.RedisReply) bool { return reply.Err != nil }
 
 // poolsOf adds up the servers of each queue.
 func poolsOf(infos []*driver.RedisReply) map[string]driver.Pool {
