@@ -109,7 +109,7 @@ func TestStoppingAFrozenClusterEnds(t *testing.T) {
 
 // The server of a process that is killed goes with it: the test runs this test binary again, as the victim.
 func TestServerGoesWhenTheProcessIsKilled(t *testing.T) {
-	for _, state := range []string{"running", "frozen"} {
+	for _, state := range []string{"running", "frozen", "redis", "frozen redis"} {
 		t.Run(state, func(t *testing.T) {
 			dir, victim := startVictim(t, state)
 			if err := victim.Process.Kill(); err != nil {
@@ -130,11 +130,19 @@ func TestVictim(t *testing.T) {
 	if state == "" {
 		return
 	}
-	c := StartCluster(t)
-	if state == "frozen" {
-		c.Signal(t, syscall.SIGSTOP)
+	var dir string
+	var freeze func(testing.TB, syscall.Signal)
+	if strings.Contains(state, "redis") {
+		s := StartRedis(t)
+		dir, freeze = s.dir, s.Signal
+	} else {
+		c := StartCluster(t)
+		dir, freeze = c.dir, c.Signal
 	}
-	if _, err := os.Stdout.WriteString(c.dir + "\n"); err != nil {
+	if strings.Contains(state, "frozen") {
+		freeze(t, syscall.SIGSTOP)
+	}
+	if _, err := os.Stdout.WriteString(dir + "\n"); err != nil {
 		t.Fatal(err)
 	}
 	select {}

@@ -23,11 +23,11 @@ import (
 // the server in any case, because as long as that is a zombie its data directory counts as in use.
 //
 // Descriptor 3 is held by the server and its children alone: its other end sees when the last of them is gone.
-const guard = `dir=$1; shift
+const guard = `dir=$1; signal=$2; shift 2
 "$@" </dev/null & exec 3>&-
 trap '' HUP
 read -r order
-if [ "$order" != released ]; then kill -QUIT $!; kill -CONT $!; fi
+if [ "$order" != released ]; then kill -$signal $!; kill -CONT $!; fi
 wait
 if [ -z "$order" ]; then rm -rf "$dir"; fi`
 
@@ -40,8 +40,9 @@ type server struct {
 	pid   int      // of the server's first process; 0 until whoever started it knows that it is ready
 }
 
-// runServer starts a guard, and it the program, in the directory dir and as the account.
-func runServer(dir string, account *account, program string, args ...string) (*server, error) {
+// runServer starts a guard, and it the program, in the directory dir and as the account. The guard ends the program, if it has
+// to, by the signal of the name quit.
+func runServer(dir string, account *account, quit, program string, args ...string) (*server, error) {
 	log, err := os.OpenFile(filepath.Join(dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
@@ -59,7 +60,7 @@ func runServer(dir string, account *account, program string, args ...string) (*s
 	}
 	defer life.Close()
 
-	cmd := exec.Command("/bin/sh", append([]string{"-c", guard, "guard", dir, program}, args...)...)
+	cmd := exec.Command("/bin/sh", append([]string{"-c", guard, "guard", dir, quit, program}, args...)...)
 	cmd.Dir = dir
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = held, log, log, []*os.File{life}
 	// A group of its own, so that Ctrl-C at a terminal reaches the test first and the guard not at all.

@@ -78,7 +78,7 @@ func (s *RedisServer) start() error {
 		args = append(args, "--sentinel")
 	}
 	var err error
-	if s.server, err = runServer(s.dir, nil, s.program, args...); err != nil {
+	if s.server, err = runServer(s.dir, nil, "KILL", s.program, args...); err != nil {
 		return err
 	}
 	if err := s.ready(); err != nil {

@@ -59,7 +59,7 @@ func (c *Cluster) start() error {
 		return errors.New("the server is running")
 	}
 	args := append([]string{"-D", c.data(), "-p", strconv.Itoa(c.port)}, c.settings...)
-	s, err := runServer(c.dir, c.account, filepath.Join(c.bin, "postgres"), args...)
+	s, err := runServer(c.dir, c.account, "QUIT", filepath.Join(c.bin, "postgres"), args...)
 	if err != nil {
 		return fmt.Errorf("start PostgreSQL: %w", err)
 	}

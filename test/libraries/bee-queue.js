@@ -13,7 +13,7 @@
 //   close    {}                       ends what is left, as abandon does
 import BeeQueue from "bee-queue";
 
-import { address, serve, Store, Work } from "./commands.js";
+import { address, Crews, serve, Store, Work } from "./commands.js";
 
 const store = new Store();
 
@@ -37,20 +37,9 @@ async function add(s, name, n, change = (job) => job) {
   return ids;
 }
 
-// end ends the workers of a queue, whose jobs end with the error, if there is one.
-async function end(s, name, error) {
-  const crews = s.crews.get(name) ?? [];
-  s.crews.delete(name);
-  for (const { worker, work } of crews) {
-    const closed = worker.close(); // which fetches no more, and waits for the jobs that it has
-    work.end(error);
-    await closed;
-  }
-}
-
 const commands = {
   async open({ url, prefix = "bq" }) {
-    return store.add({ options: { redis: address(url), prefix }, queues: new Map(), crews: new Map() });
+    return store.add({ options: { redis: address(url), prefix }, queues: new Map(), crews: new Crews(abandon) });
   },
 
   async enqueue({ id, queue, n }) {
@@ -65,7 +54,7 @@ const commands = {
     const s = store.get(id);
     const work = new Work(n);
     const worker = await open(s, queue, true);
-    s.crews.set(queue, [...(s.crews.get(queue) ?? []), { worker, work }]);
+    s.crews.add(queue, worker, work);
     worker.process(n, async (job) => {
       try {
         await work.run();
@@ -79,17 +68,15 @@ const commands = {
   },
 
   async finish({ id, queue }) {
-    await end(store.get(id), queue);
+    await store.get(id).crews.end(queue);
   },
 
   async fail({ id, queue, after }) {
-    await end(store.get(id), queue, Object.assign(new Error("failed on purpose"), { after }));
+    await store.get(id).crews.end(queue, Object.assign(new Error("failed on purpose"), { after }));
   },
 
   async abandon({ id, queue }) {
-    const { crews } = store.get(id);
-    for (const { worker } of crews.get(queue) ?? []) await abandon(worker);
-    crews.delete(queue);
+    await store.get(id).crews.abandon(queue);
   },
 
   async cancel({ id, queue: name, jobs }) {
@@ -104,7 +91,7 @@ const commands = {
 
   async close({ id }) {
     const s = store.take(id);
-    for (const crews of s.crews.values()) for (const { worker } of crews) await abandon(worker);
+    await s.crews.abandonAll();
     for (const q of s.queues.values()) await q.close();
   },
 };

@@ -14,7 +14,7 @@
 //   close    {}                       ends what is left, as abandon does
 import Bull from "bull";
 
-import { address, serve, Store, Work } from "./commands.js";
+import { address, Crews, serve, Store, Work } from "./commands.js";
 
 const store = new Store();
 
@@ -38,21 +38,11 @@ async function add(s, name, n, options) {
   return (await queue(s, name).addBulk(jobs)).map((job) => String(job.id));
 }
 
-// end ends the workers of a queue, whose jobs end with the error, if there is one.
-async function end(s, name, error) {
-  const crews = s.crews.get(name) ?? [];
-  s.crews.delete(name);
-  for (const { worker, work } of crews) {
-    const closed = worker.close(); // which fetches no more, and waits for the jobs that it has
-    work.end(error);
-    await closed;
-  }
-}
-
 const commands = {
   async open({ url, prefix = "bull" }) {
     const settings = { backoffStrategies: { asTold: (_attempts, error) => error.after * 1000 } };
-    return store.add({ options: { redis: address(url), prefix, settings }, queues: new Map(), crews: new Map() });
+    const options = { redis: address(url), prefix, settings };
+    return store.add({ options, queues: new Map(), crews: new Crews((worker) => worker.close(true)) });
   },
 
   async enqueue({ id, queue: name, n, job }) {
@@ -72,7 +62,7 @@ const commands = {
     const s = store.get(id);
     const work = new Work(n);
     const worker = open(s, queue);
-    s.crews.set(queue, [...(s.crews.get(queue) ?? []), { worker, work }]);
+    s.crews.add(queue, worker, work);
     worker.process(n, async (job) => {
       try {
         await work.run();
@@ -85,17 +75,15 @@ const commands = {
   },
 
   async finish({ id, queue }) {
-    await end(store.get(id), queue);
+    await store.get(id).crews.end(queue);
   },
 
   async fail({ id, queue, after }) {
-    await end(store.get(id), queue, Object.assign(new Error("failed on purpose"), { after }));
+    await store.get(id).crews.end(queue, Object.assign(new Error("failed on purpose"), { after }));
   },
 
   async abandon({ id, queue }) {
-    const { crews } = store.get(id);
-    for (const { worker } of crews.get(queue) ?? []) await worker.close(true);
-    crews.delete(queue);
+    await store.get(id).crews.abandon(queue);
   },
 
   async pause({ id, queue: name }) {
@@ -117,7 +105,7 @@ const commands = {
 
   async close({ id }) {
     const s = store.take(id);
-    for (const crews of s.crews.values()) for (const { worker } of crews) await worker.close(true);
+    await s.crews.abandonAll();
     for (const q of s.queues.values()) await q.close();
   },
 };

@@ -15,7 +15,7 @@
 //   cancel   {queue, jobs}            removes jobs by their ids
 //   report   {queue}                  → {counts: {waiting: n, active: n, …}, paused, workers}, as BullMQ says
 //   close    {}                       ends what is left, as abandon does
-import { address, serve, Store, Work } from "./commands.js";
+import { address, Crews, serve, Store, Work } from "./commands.js";
 
 const store = new Store();
 
@@ -37,22 +37,12 @@ async function add(s, name, n, options) {
   return (await queue(s, name).addBulk(jobs)).map((job) => job.id);
 }
 
-// end ends the workers of a queue, whose jobs end with the error, if there is one.
-async function end(s, name, error) {
-  const crews = s.crews.get(name) ?? [];
-  s.crews.delete(name);
-  for (const { worker, work } of crews) {
-    const closed = worker.close(); // which fetches no more, and waits for the jobs that it has
-    work.end(error);
-    await closed;
-  }
-}
-
 const commands = {
   async open({ release, url, prefix = "bull" }) {
     const connection = { ...address(url), maxRetriesPerRequest: null };
     return store.add({
-      bullmq: await import(release), options: { connection, prefix }, queues: new Map(), crews: new Map(),
+      bullmq: await import(release), options: { connection, prefix }, queues: new Map(),
+      crews: new Crews((worker) => worker.close(true)),
     });
   },
 
@@ -91,12 +81,12 @@ const commands = {
     const settings = { backoffStrategy: (_attempts, _type, error) => error.after * 1000 };
     const worker = new s.bullmq.Worker(queue, () => work.run(), { ...s.options, concurrency: n, settings });
     worker.on("error", () => {});
-    s.crews.set(queue, [...(s.crews.get(queue) ?? []), { worker, work }]);
+    s.crews.add(queue, worker, work);
     await work.begun;
   },
 
   async finish({ id, queue }) {
-    await end(store.get(id), queue);
+    await store.get(id).crews.end(queue);
   },
 
   async fail({ id, queue, after }) {
@@ -104,13 +94,11 @@ const commands = {
     const error = after === undefined
       ? new s.bullmq.UnrecoverableError("failed on purpose")
       : Object.assign(new Error("failed on purpose"), { after });
-    await end(s, queue, error);
+    await s.crews.end(queue, error);
   },
 
   async abandon({ id, queue }) {
-    const { crews } = store.get(id);
-    for (const { worker } of crews.get(queue) ?? []) await worker.close(true);
-    crews.delete(queue);
+    await store.get(id).crews.abandon(queue);
   },
 
   async pause({ id, queue: name }) {
@@ -136,7 +124,7 @@ const commands = {
 
   async close({ id }) {
     const s = store.take(id);
-    for (const crews of s.crews.values()) for (const { worker } of crews) await worker.close(true);
+    await s.crews.abandonAll();
     for (const q of s.queues.values()) await q.close();
   },
 };

@@ -71,6 +71,44 @@ export class Work {
   }
 }
 
+// Crews keeps the workers that hold jobs, and their Work, by queue.
+export class Crews {
+  #of = new Map();
+  #abandon;
+
+  // abandon ends a worker without waiting for its jobs.
+  constructor(abandon) {
+    this.#abandon = abandon;
+  }
+
+  add(queue, worker, work) {
+    this.#of.set(queue, [...this.#take(queue), { worker, work }]);
+  }
+
+  // end lets the jobs of a queue end, with an error if there is one, and then their workers.
+  async end(queue, error) {
+    for (const { worker, work } of this.#take(queue)) {
+      const closed = worker.close(); // which fetches no more, and waits for the jobs that it has
+      work.end(error);
+      await closed;
+    }
+  }
+
+  async abandon(queue) {
+    for (const { worker } of this.#take(queue)) await this.#abandon(worker);
+  }
+
+  async abandonAll() {
+    for (const queue of [...this.#of.keys()]) await this.abandon(queue);
+  }
+
+  #take(queue) {
+    const crews = this.#of.get(queue) ?? [];
+    this.#of.delete(queue);
+    return crews;
+  }
+}
+
 // address is what a Redis URL says, for libraries that take it in parts.
 export function address(url) {
   const { hostname, port, username, password } = new URL(url);
