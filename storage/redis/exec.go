@@ -233,6 +233,7 @@ func (s *session) settleError(reply *driver.RedisReply, err error) error {
 	case strings.HasPrefix(e.Error(), "no such key"): // XINFO's way to say it
 	case reply.Lenient() && refusal(err):
 		s.refused.add(reply.Command, "what it tells is left out")
+		fallthrough // so that a plan can tell what is unknown from what is none
 	default:
 		out := classifyReply(e)
 		out.Message = reply.Command + " of key " + quote(reply.Key) + ": " + out.Message

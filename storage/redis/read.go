@@ -51,9 +51,9 @@ func (e *Engine) read(ctx context.Context, s *session, req driver.Request) (_ dr
 		if len(round) == 0 {
 			break
 		}
+		e.keys.watch(round, p.name)
 		var b batch
 		if first {
-			e.keys.watch(round, p.name)
 			b.last = func() { b.askServer(s, &jumped) }
 		}
 		if err := s.send(ctx, round, &b); err != nil {
