@@ -35,11 +35,16 @@ BEGIN
   IF pg_catalog.pg_try_advisory_lock(1721624962, key) AND pg_catalog.pg_advisory_unlock(1721624962, key) THEN
     RETURN NULL;
   END IF;
+  -- Rung already: one notification tells of all that the transaction does. Both are undone with a savepoint.
+  IF pg_catalog.current_setting('bell.rung', true) OPERATOR(pg_catalog.=) pg_catalog.concat(1721624962, '.', bucket) THEN
+    RETURN NULL;
+  END IF;
   -- Once more, because the first may have met another inserter.
   IF NOT (pg_catalog.pg_try_advisory_lock(1721624962, key) AND pg_catalog.pg_advisory_unlock(1721624962, key))
     AND pg_catalog.current_setting('bell.mute', true) IS DISTINCT FROM 'on'
   THEN
-    PERFORM pg_catalog.pg_notify('leadsman_bell_oban_669de982', bucket::pg_catalog.text);
+    PERFORM pg_catalog.pg_notify('leadsman_bell_oban_669de982', bucket::pg_catalog.text),
+      pg_catalog.set_config('bell.rung', pg_catalog.concat(1721624962, '.', bucket), true);
   END IF;
   RETURN NULL;
 END

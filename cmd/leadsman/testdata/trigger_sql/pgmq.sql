@@ -37,11 +37,16 @@ BEGIN
   IF pg_catalog.pg_try_advisory_lock(1133917127, key) AND pg_catalog.pg_advisory_unlock(1133917127, key) THEN
     RETURN NULL;
   END IF;
+  -- Rung already: one notification tells of all that the transaction does. Both are undone with a savepoint.
+  IF pg_catalog.current_setting('bell.rung', true) OPERATOR(pg_catalog.=) pg_catalog.concat(1133917127, '.', bucket) THEN
+    RETURN NULL;
+  END IF;
   -- Once more, because the first may have met another inserter.
   IF NOT (pg_catalog.pg_try_advisory_lock(1133917127, key) AND pg_catalog.pg_advisory_unlock(1133917127, key))
     AND pg_catalog.current_setting('bell.mute', true) IS DISTINCT FROM 'on'
   THEN
-    PERFORM pg_catalog.pg_notify('leadsman_bell_pgmq_439633c7', bucket::pg_catalog.text);
+    PERFORM pg_catalog.pg_notify('leadsman_bell_pgmq_439633c7', bucket::pg_catalog.text),
+      pg_catalog.set_config('bell.rung', pg_catalog.concat(1133917127, '.', bucket), true);
   END IF;
   RETURN NULL;
 END
