@@ -20,6 +20,7 @@ var figures = []figure{
 	{"calls", measureCalls},
 	{"statements", measureStatements},
 	{"sample", measureSample},
+	{"insert", measureInsert},
 	{"streams", measureStreams},
 	{"idle", measureIdle},
 	{"start", measureStart},
