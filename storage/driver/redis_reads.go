@@ -10,13 +10,14 @@ import (
 // together; what the functions given to [RedisReads.Then] ask for is the next. The engine sends each round as one
 // pipeline and then calls the functions. Equal reads are sent once.
 //
-// The keys of the first round are watched: the engine signals the queue when one of them changes. The reads of one
+// The keys of a queue's first round are watched: the engine signals the queue when one of them changes. The reads of one
 // queue are sent in the order in which they were asked for, and see one instant where the server can do that. Ask for
 // the place where jobs come from before that where they go, so that a job on its way is seen in one of them.
 type RedisReads struct {
 	*redisRounds
 
 	owner     int
+	begin     int // the owner's first round
 	lenient   bool
 	unwatched bool
 }
@@ -43,18 +44,20 @@ func NewRedisReads() *RedisReads {
 
 // For returns a view of the collection whose reads are those of the given owner, a number of the engine's choice. An
 // error of one owner leaves the others alone.
-func (r *RedisReads) For(owner int) *RedisReads { return &RedisReads{redisRounds: r.redisRounds, owner: owner} }
+func (r *RedisReads) For(owner int) *RedisReads {
+	return &RedisReads{redisRounds: r.redisRounds, owner: owner, begin: r.rounds}
+}
 
 // Lenient returns a view whose reads may be refused by the server: their replies are empty then, and a condition says
 // so. It is for what a count can do without, such as ages and workers. Its keys are not watched.
 func (r *RedisReads) Lenient() *RedisReads {
-	return &RedisReads{redisRounds: r.redisRounds, owner: r.owner, lenient: true}
+	return &RedisReads{redisRounds: r.redisRounds, owner: r.owner, begin: r.begin, lenient: true}
 }
 
 // Unwatched returns a view whose keys are not watched. It is for what all queues share and workers write all the time,
 // where a change of the queue itself is seen elsewhere.
 func (r *RedisReads) Unwatched() *RedisReads {
-	return &RedisReads{redisRounds: r.redisRounds, owner: r.owner, lenient: r.lenient, unwatched: true}
+	return &RedisReads{redisRounds: r.redisRounds, owner: r.owner, begin: r.begin, lenient: r.lenient, unwatched: true}
 }
 
 // Note says something that a person should know about what was read and that is no error. It is shown as the source's
@@ -132,10 +135,10 @@ func (r *RedisReads) ask(shape redisShape, command, key string, args ...string) 
 	reply := r.equal[id]
 	if reply == nil {
 		reply = &RedisReply{Command: command, Key: key, Args: args, shape: shape, lenient: r.lenient}
-		reply.Watched = r.rounds == 0 && !r.lenient && !r.unwatched
 		r.equal[id] = reply
 		r.asked = append(r.asked, reply)
 	}
+	reply.Watched = reply.Watched || r.rounds == r.begin && !r.lenient && !r.unwatched
 	if !slices.Contains(reply.Owners, r.owner) {
 		reply.Owners = append(reply.Owners, r.owner)
 		if err := reply.Err; err != nil && !r.lenient {
@@ -217,7 +220,9 @@ func (r *RedisReads) ZRangeByScore(key, lowest, highest string, n int) *RedisRep
 }
 
 // XInfoGroups reads the consumer groups of a stream.
-func (r *RedisReads) XInfoGroups(key string) *RedisReply { return r.ask(redisMaps, "XINFO GROUPS", key) }
+func (r *RedisReads) XInfoGroups(key string) *RedisReply {
+	return r.ask(redisMaps, "XINFO GROUPS", key)
+}
 
 // XRange reads the ids of at most n entries of a stream, in Redis' notation: "-", "(5-0".
 func (r *RedisReads) XRange(key, first, last string, n int) *RedisReply {

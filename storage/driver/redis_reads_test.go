@@ -66,6 +66,9 @@ func TestOnlyTheFirstRoundIsWatchedAndNotAllOfIt(t *testing.T) {
 	if later := r.LLen("other"); later.Watched {
 		t.Error("a read of the second round is watched")
 	}
+	if found := reads.For(1).LLen("found"); !found.Watched {
+		t.Error("a queue that is found in a list is not watched")
+	}
 }
 
 func TestHScanTakesMapsAndLists(t *testing.T) {

@@ -48,6 +48,7 @@ var (
 	bounded    = func(h Harness) bool { return !h.Abilities.Exact }
 	unarmed    = func(h Harness) bool { return push(h) && !h.Abilities.Armed }
 	push       = func(h Harness) bool { return h.Abilities.Push != "" }
+	pushOfAll  = func(h Harness) bool { return push(h) && everything(h) }
 	bare       = func(h Harness) bool { return h.OpenBare != nil }
 )
 

@@ -16,6 +16,7 @@ var watchTests = []suiteTest{
 	{"WatchReportsItsMode", push, testMode},
 	{"WatchSignalsAnInsertWithoutARead", unarmed, testSignal},
 	{"WatchSignalsTheInsertAfterARead", push, testSignalAfterRead},
+	{"WatchSignalsQueuesThatAreReadAmongAll", pushOfAll, testSignalAmongAll},
 	{"WatchSignalsAfterTheLastInsertOfABurst", push, testBurst},
 	{"WatchReturnsNilWhenItsContextIsDone", push, testWatchEnds},
 	{"WatchReturnsNilWhenItsContextWasDoneBefore", push, testWatchEndsBeforeItBegan},
@@ -149,6 +150,32 @@ func testSignalAfterRead(t *testing.T, h Harness) {
 		r.await(t, "a signal for mail", func(told record) bool {
 			return slices.ContainsFunc(told.signals[before:], func(queue string) bool { return queue == "mail" || queue == "" })
 		})
+	}
+}
+
+// testSignalAmongAll reads all queues, and again on signals only, as the server does for whoever waits for a job of any.
+func testSignalAmongAll(t *testing.T, h Harness) {
+	s := open(t, h)
+	r := s.watch(h)
+	ready := func() (n int64) {
+		for _, q := range s.read(0, driver.Want{}).Queues {
+			n += q.Ready
+		}
+		return n
+	}
+	for i, name := range []string{"mail", "images", "mail", "images", "mail", "new"} {
+		if got := ready(); got != int64(i) {
+			t.Fatalf("ready = %d, want %d", got, i)
+		}
+		select {
+		case <-r.changed: // so that a signal of before the insert is no help
+		default:
+		}
+		s.Insert(name, 1)
+		timeout := time.After(patience)
+		for got := int64(i); got == int64(i); got = ready() {
+			r.next(t, "a signal for "+name, timeout)
+		}
 	}
 }
 
