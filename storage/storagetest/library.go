@@ -30,6 +30,7 @@ type Report struct {
 	Counts  map[string]int // by the library's names
 	Paused  bool           // the queue is; false where the library cannot pause
 	Workers int            // that the library knows of, of this queue where it tells
+	Latency float64        // of the job that waits longest, in seconds; 0 where it does not tell
 }
 
 // Do sends a command and waits until it is done.

@@ -4,7 +4,6 @@ package sidekiq_test
 
 import (
 	"context"
-	"maps"
 	"strconv"
 	"testing"
 	"time"
@@ -18,104 +17,73 @@ import (
 
 // A library writes with Sidekiq itself.
 type library struct {
+	*storagetest.Library
+
 	tb     testing.TB
 	server *storagetest.RedisServer
-	ruby   *storagetest.Producer
 }
 
 func newLibrary(tb testing.TB, server *storagetest.RedisServer) library {
 	tb.Helper()
-	l := library{tb, server, storagetest.Script(tb, "ruby", "sidekiq.rb")}
-	call[any](l, "open", map[string]any{"url": server.URL()})
-	tb.Cleanup(func() { call[any](l, "close", nil) })
-	return l
-}
-
-func call[T any](l library, command string, args map[string]any) T {
-	l.tb.Helper()
-	return storagetest.Call[T](l.tb, l.ruby, command, args)
-}
-
-// add calls a command that adds n jobs and returns their ids.
-func (l library) add(command, queue string, n int, more map[string]any) []string {
-	l.tb.Helper()
-	args := map[string]any{"queue": queue, "n": n}
-	maps.Copy(args, more)
-	return call[[]string](l, command, args)
-}
-
-// work has a process of these queues claim n jobs of the first.
-func (l library) work(n int, queues ...string) {
-	l.tb.Helper()
-	l.Insert(queues[0], n)
-	call[any](l, "start", map[string]any{"queues": queues, "n": n})
-}
-
-// end calls a command about the processes of these queues.
-func end[T any](l library, command string, more map[string]any, queues ...string) T {
-	l.tb.Helper()
-	args := map[string]any{"queues": queues}
-	maps.Copy(args, more)
-	return call[T](l, command, args)
+	program := storagetest.Script(tb, "ruby", "sidekiq.rb")
+	return library{storagetest.OpenLibrary(tb, program, map[string]any{"url": server.URL()}), tb, server}
 }
 
 func (l library) Insert(queue string, n int) {
 	l.tb.Helper()
-	l.add("enqueue", queue, n, nil)
+	l.Enqueue(queue, n, nil)
 }
 
 func (l library) Schedule(queue string, n int, in time.Duration) {
 	l.tb.Helper()
-	l.add("schedule", queue, n, map[string]any{"after": in.Seconds()})
+	l.Library.Schedule(queue, n, in)
 }
 
 func (l library) Pause(string) { l.tb.Fatal("Sidekiq without Pro cannot pause") }
 
 func (l library) Run(queue string, n int) {
 	l.tb.Helper()
-	l.work(n, queue)
+	l.Insert(queue, n)
+	l.Start(queue, n)
 }
 
 // Orphan kills two processes, and does what time does: Redis forgets the one that beat last, and the other is from a backup.
 func (l library) Orphan(queue string, n int, age time.Duration) {
 	l.tb.Helper()
-	l.work(n, queue)
-	l.work(n, queue)
-	killed := end[[]string](l, "abandon", nil, queue)
+	l.Run(queue, n)
+	l.Run(queue, n)
+	l.Abandon(queue)
+	killed, err := l.server.Do(l.tb, "SMEMBERS", "processes").AsStrSlice()
+	if err != nil || len(killed) != 2 {
+		l.tb.Fatalf("processes = %q, %v; want 2", killed, err)
+	}
 	l.server.Do(l.tb, "DEL", killed[0])
-	long := strconv.FormatInt(time.Now().Add(-age).Unix(), 10)
-	l.server.Do(l.tb, "HSET", killed[1], "beat", long)
+	l.server.Do(l.tb, "HSET", killed[1], "beat", strconv.FormatInt(time.Now().Add(-age).Unix(), 10))
 }
 
 func (l library) Fail(queue string, n int, in time.Duration) {
 	l.tb.Helper()
-	l.work(n, queue)
-	end[any](l, "fail", map[string]any{"after": in.Seconds()}, queue)
+	l.Run(queue, n)
+	l.Library.Fail(queue, in)
 }
 
 func (l library) Snooze(queue string, n int, in time.Duration) { l.Fail(queue, n, in) }
 
 func (l library) Cancel(queue string, n int) {
 	l.tb.Helper()
-	call[any](l, "cancel", map[string]any{"queue": queue, "jids": l.add("enqueue", queue, n, nil)})
+	l.Do("cancel", map[string]any{"queue": queue, "jobs": l.Enqueue(queue, n, nil)})
 }
 
 func (l library) Finish(queue string, n int) {
 	l.tb.Helper()
-	l.work(n, queue)
-	end[any](l, "finish", nil, queue)
+	l.Run(queue, n)
+	l.Library.Finish(queue)
 }
 
 func TestSidekiqItselfKeepsTheContracts(t *testing.T) {
 	abilities := abilities
 	abilities.Paused = false // takes Pro
 	storagetest.Run(t, redistest.Harness(preset, driver.RedisOptions{}, newLibrary, abilities))
-}
-
-// A report is what Sidekiq's API says of a queue.
-type report struct {
-	Size, Due, Later, Running, Processes, Threads int64
-	Latency                                       float64 // of the list, in seconds
 }
 
 func TestTheCountsAreWhatSidekiqReports(t *testing.T) {
@@ -125,30 +93,26 @@ func TestTheCountsAreWhatSidekiqReports(t *testing.T) {
 	l.Finish("mail", 2)
 	l.Fail("mail", 2, -time.Minute)
 	l.Fail("mail", 1, time.Hour)
-	l.add("enqueue", "mail", 2, map[string]any{"retry": 0}) // buried when they fail
-	call[any](l, "start", map[string]any{"queues": []string{"mail"}, "n": 2})
-	end[any](l, "fail", map[string]any{"after": 0}, "mail")
+	l.Run("mail", 2)
+	l.FailForGood("mail")
 	l.Insert("images", 1)
 	l.Insert("mail", 2)
-	call[any](l, "start", map[string]any{"queues": []string{"images", "mail"}, "n": 3})
-	l.work(3, "mail")
-	l.work(1, "mail", "low")
-	end[any](l, "quiet", nil, "mail", "low")
+	l.Do("start", map[string]any{"queue": "images", "also": []string{"mail"}, "n": 3})
+	l.Run("mail", 1)
+	l.Do("quiet", map[string]any{"queue": "mail"})
+	l.Run("mail", 3)
 	l.Schedule("mail", 3, time.Hour)
 	l.Schedule("mail", 2, -time.Hour)
 	l.Schedule("images", 4, -time.Hour)
 	l.Insert("mail", 5)
 	compare := func(when string, want driver.Queue) {
 		t.Helper()
-		said := call[report](l, "report", map[string]any{"queue": want.Name})
+		said := func(what string) int64 { return int64(l.Report(want.Name).Counts[what]) }
 		reported := driver.Queue{
-			Name: want.Name, Known: true, Ready: said.Size + said.Due, Running: said.Running, Scheduled: said.Later,
-			Pool: &driver.Pool{Workers: said.Processes, Capacity: said.Threads},
+			Name: want.Name, Known: true, Ready: said("enqueued") + said("due"), Running: said("busy"), Scheduled: said("later"),
+			Pool: &driver.Pool{Workers: want.Pool.Workers, Capacity: said("threads")},
 		}
 		got := redistest.ReadQueue(t, engine, want.Name)
-		if want.Name == "mail" { // Sidekiq counts the quiet process, and its one thread
-			reported.Pool.Workers--
-		}
 		got.Oldest, got.NextDue = 0, 0
 		if diff := cmp.Diff(want, reported); diff != "" {
 			t.Errorf("%s, Sidekiq reports (-want):\n%s", when, diff)
@@ -161,7 +125,7 @@ func TestTheCountsAreWhatSidekiqReports(t *testing.T) {
 	images := driver.Queue{Name: "images", Known: true, Ready: 4, Running: 1, Pool: &driver.Pool{Workers: 1, Capacity: 3}}
 	compare("before what is due is promoted", mail)
 	compare("before what is due is promoted", images)
-	call[any](l, "promote", nil)
+	l.Do("promote", nil)
 	compare("after what is due is promoted", mail)
 	compare("after what is due is promoted", images)
 }
@@ -171,11 +135,11 @@ func TestOldestIsSidekiqsLatency(t *testing.T) {
 	l := newLibrary(t, server)
 	engine := redistest.Open(t, preset, driver.RedisOptions{}, server.URL())
 	l.Insert("mail", 3)
-	for last := time.Duration(0); last < 300*time.Millisecond; {
-		low := call[report](l, "report", map[string]any{"queue": "mail"}).Latency
+	for last := time.Duration(0); last < time.Second; {
+		low := l.Report("mail").Latency
 		last = redistest.ReadQueue(t, engine, "mail").Oldest
-		high := call[report](l, "report", map[string]any{"queue": "mail"}).Latency
-		if seconds := last.Seconds(); seconds < low-0.001 || seconds > high+0.001 {
+		high := l.Report("mail").Latency
+		if seconds := last.Seconds(); seconds < low-0.1 || seconds > high+0.1 {
 			t.Fatalf("oldest = %s, and Sidekiq's latency was %g s before and %g s after", last, low, high)
 		}
 	}
@@ -187,7 +151,7 @@ func TestWhatSidekiqTookRunsFromItsNextBeatOn(t *testing.T) {
 	l := newLibrary(t, server)
 	engine := redistest.Open(t, preset, driver.RedisOptions{}, server.URL())
 	l.Insert("mail", 2)
-	call[any](l, "start", map[string]any{"queues": []string{"mail"}, "n": 2, "beat": false})
+	l.Do("start", map[string]any{"queue": "mail", "n": 2, "silent": true})
 	if got := redistest.ReadQueue(t, engine, "mail").Ready; got != 0 {
 		t.Errorf("ready = %d of jobs that were taken, want 0", got)
 	}
