@@ -18,7 +18,7 @@ func Golden(tb testing.TB, path, got string) {
 			tb.Fatal(err)
 		}
 	}
-	want, err := os.ReadFile(path) //nolint:gosec // the test names it
+	want, err := os.ReadFile(path)
 	if err != nil {
 		tb.Fatal(err)
 	}
