@@ -32,6 +32,10 @@ type producer interface {
 // wakeQueue is the queue that is watched.
 const wakeQueue = "mail"
 
+// apart is how long a round keeps from the one before, whose contender still has a stream to open and a queue to read,
+// and would do so at the expense of the next.
+const apart = 10 * time.Millisecond
+
 // race measures the contenders in turns, round by round, each time in another order.
 //
 // A round is one job into an empty queue after a time of quiet, with one stream open, as for a deployment at zero. Two
@@ -79,7 +83,7 @@ func (c *contender) round(ctx context.Context, quiet time.Duration, counts bool)
 		return ctx.Err()
 	case <-c.trues:
 		return errors.New("a true without a job")
-	case <-time.After(time.Until(c.opened.Add(quiet))):
+	case <-time.After(max(apart, time.Until(c.opened.Add(quiet)))):
 	}
 	called := time.Now()
 	if err := c.queue.insert(ctx); err != nil {
