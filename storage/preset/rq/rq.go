@@ -10,36 +10,43 @@ import (
 	"github.com/leadsman/leadsman/storage/internal/epoch"
 )
 
-// The keys of all queues together.
+// The keys of all queues together, after the prefix.
 const (
-	queuesKey    = "rq:queues"    // set of the keys of the lists of queues that ever had a job
-	suspendedKey = "rq:suspended" // exists while no worker takes jobs
-	jobKey       = "rq:job:"      // and an id: hash of a job
+	queuesKey    = "queues"    // set of the keys of the lists of queues that ever had a job
+	suspendedKey = "suspended" // exists while no worker takes jobs
+	jobKey       = "job:"      // and an id: hash of a job
 )
 
-// The keys of one queue, without its name. Scores are seconds.
+// The keys of one queue, after the prefix and before its name. Scores are seconds.
 const (
-	listKey      = "rq:queue:"     // list of ids, the oldest first
-	scheduledKey = "rq:scheduled:" // sorted set of ids, by when they are due: those put off and those tried again
-	startedKey   = "rq:wip:"       // sorted set of ids, or of ids and executions, by when the worker's word for them ends
-	workersKey   = "rq:workers:"   // set of the keys of the workers that serve the queue
+	listKey      = "queue:"     // list of ids, the oldest first
+	scheduledKey = "scheduled:" // sorted set of ids, by when they are due: those put off and those tried again
+	startedKey   = "wip:"       // sorted set of ids, or of ids and executions, by when the worker's word for them ends
+	workersKey   = "workers:"   // set of the keys of the workers that serve the queue
 
 	intermediate = ":intermediate" // and the list's key before it: list of ids that a worker takes in hand
 )
 
 // Preset is RQ from 1.0 on.
 var Preset = driver.Preset{
-	Name:  "rq",
-	Redis: &driver.Redis{Queue: planQueue, List: listQueues},
+	Name: "rq",
+	Redis: &driver.Redis{
+		Options:  driver.RedisPrefix,
+		Defaults: driver.RedisOptions{Prefix: "rq:"},
+		Queue:    planQueue,
+		List:     listQueues,
+	},
 }
 
-func listQueues(r *driver.RedisReads, _ *driver.RedisOptions, found func(queue string)) {
-	r.Names(queuesKey, func(key string) {
-		if queue, ok := strings.CutPrefix(key, listKey); ok {
+func listQueues(r *driver.RedisReads, o *driver.RedisOptions, found func(queue string)) {
+	r.Names(o.Prefix+queuesKey, func(key string) {
+		if queue, ok := strings.CutPrefix(key, o.Prefix+listKey); ok {
 			found(queue)
 		}
 	})
 }
+
+func keyOf(ask *driver.RedisAsk, key string) string { return ask.Prefix + key + ask.Queue }
 
 // counts are the replies that count jobs.
 type counts struct {
@@ -51,21 +58,22 @@ type counts struct {
 
 // planQueue reads a queue in the order in which a job goes through it.
 func planQueue(r *driver.RedisReads, ask *driver.RedisAsk, q *driver.Queue) {
+	list, scheduled, started := keyOf(ask, listKey), keyOf(ask, scheduledKey), keyOf(ask, startedKey)
 	due, now := epoch.Seconds(ask.Due()), epoch.Seconds(ask.Now)
 	c := &counts{
-		due:       r.ZCount(scheduledKey+ask.Queue, "-inf", due),
-		later:     r.ZCount(scheduledKey+ask.Queue, "("+due, "+inf"),
-		next:      r.ZRangeByScore(scheduledKey+ask.Queue, "("+due, "+inf", 1),
-		waiting:   r.LLen(listKey + ask.Queue),
-		taken:     r.LLen(listKey + ask.Queue + intermediate),
-		running:   r.ZCount(startedKey+ask.Queue, "("+now, "+inf"),
-		left:      r.ZCount(startedKey+ask.Queue, "-inf", now),
-		suspended: r.Exists(suspendedKey),
+		due:       r.ZCount(scheduled, "-inf", due),
+		later:     r.ZCount(scheduled, "("+due, "+inf"),
+		next:      r.ZRangeByScore(scheduled, "("+due, "+inf", 1),
+		waiting:   r.LLen(list),
+		taken:     r.LLen(list + intermediate),
+		running:   r.ZCount(started, "("+now, "+inf"),
+		left:      r.ZCount(started, "-inf", now),
+		suspended: r.Exists(ask.Prefix + suspendedKey),
 	}
 	var listed *driver.RedisReply
 	if !ask.Activity {
-		listed = r.Lenient().SIsMember(queuesKey, listKey+ask.Queue)
-		planPool(r.Lenient(), ask.Queue, q)
+		listed = r.Lenient().SIsMember(ask.Prefix+queuesKey, list)
+		planPool(r.Lenient(), keyOf(ask, workersKey), q)
 	}
 	r.Then(func() error {
 		c.fill(ask, q)
@@ -116,7 +124,7 @@ func (o oldest) plan(c *counts) {
 
 // planHead reads the lowest score of a sorted set, which is a time.
 func (o oldest) planHead(key string, upTo time.Time) {
-	head := o.r.ZRangeByScore(key+o.ask.Queue, "-inf", epoch.Seconds(upTo), 1)
+	head := o.r.ZRangeByScore(keyOf(o.ask, key), "-inf", epoch.Seconds(upTo), 1)
 	o.r.Then(func() error {
 		for _, first := range head.Scores() {
 			if at, ok := epoch.Time(first.Score, time.Second); ok {
@@ -129,13 +137,13 @@ func (o oldest) planHead(key string, upTo time.Time) {
 
 // planWaiting reads when the first job of the list was put there.
 func (o oldest) planWaiting() {
-	first := o.r.LIndex(listKey+o.ask.Queue, 0)
+	first := o.r.LIndex(keyOf(o.ask, listKey), 0)
 	o.r.Then(func() error {
 		id, ok := first.Text()
 		if !ok {
 			return nil
 		}
-		enqueued := o.r.HGet(jobKey+id, "enqueued_at")
+		enqueued := o.r.HGet(o.ask.Prefix+jobKey+id, "enqueued_at")
 		o.r.Then(func() error {
 			text, _ := enqueued.Text()
 			if at, err := time.Parse(time.RFC3339, text); err == nil {

@@ -98,6 +98,32 @@ func TestJobsThatWaitForOthersAreNotReady(t *testing.T) {
 	expect(t, engine, driver.Queue{Name: "mail", Known: true})
 }
 
+func TestAPrefixStandsBeforeAllKeys(t *testing.T) {
+	server := storagetest.StartRedis(t)
+	f := newFixture(t, server)
+	f.Insert("mail", 5) // of another installation
+	f.do("SADD", "{rq}:queues", "{rq}:queue:mail")
+	f.do("RPUSH", "{rq}:queue:mail", "job")
+	f.do("HSET", "{rq}:job:job", "enqueued_at", f.iso(-time.Hour))
+	f.do("ZADD", "{rq}:wip:mail", f.seconds(time.Minute), "a")
+	f.do("ZADD", "{rq}:scheduled:mail", f.seconds(time.Minute), "b")
+	f.do("SADD", "{rq}:workers:mail", "{rq}:worker:one")
+	f.do("HSET", "{rq}:worker:one", "birth", f.iso(0))
+	engine := redistest.Open(t, rq.Preset.Redis, driver.RedisOptions{Prefix: "{rq}:"}, server.URL())
+	reading, err := engine.Read(t.Context(), driver.Request{Wants: []driver.Want{{}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := driver.Queue{Name: "mail", Known: true, Ready: 1, Running: 1, Scheduled: 1}
+	if diff := cmp.Diff([]driver.Queue{want}, reading.Queues, compared); diff != "" {
+		t.Error(diff)
+	}
+	redistest.Near(t, "oldest", reading.Queues[0].Oldest, time.Hour)
+	if diff := cmp.Diff(&driver.Pool{Workers: 1, Capacity: 1}, reading.Queues[0].Pool); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestTheOldestWaitingJobIsTheFirstOfTheList(t *testing.T) {
 	f, engine := open(t)
 	f.insert("mail", 1, 2*time.Hour)
@@ -158,7 +184,7 @@ func TestTheCommandsAreTheReviewedOnes(t *testing.T) {
 	f.Orphan("mail", 1, time.Hour)
 	f.Insert("mail", 1)
 	f.work("mail", "one")
-	ask := driver.RedisAsk{Queue: "mail", Now: now, Lookahead: time.Minute}
+	ask := driver.RedisAsk{RedisOptions: rq.Preset.Redis.Defaults, Queue: "mail", Now: now, Lookahead: time.Minute}
 	storagetest.Golden(t, filepath.Join("testdata", "commands.golden"), redistest.Commands(t, server, rq.Preset.Redis, ask))
 }
 
@@ -184,5 +210,20 @@ func TestTheDocumentedUserSuffices(t *testing.T) {
 	}
 	if len(reading.Notes)+len(reading.Failed) > 0 {
 		t.Errorf("notes: %q, failed: %v, want none", reading.Notes, reading.Failed)
+	}
+}
+
+func TestWorkersThatMayNotBeSeenAreUnknownAndNotNone(t *testing.T) {
+	server := storagetest.StartRedis(t)
+	f := newFixture(t, server)
+	f.Insert("mail", 1)
+	f.work("mail", "one")
+	url := redistest.User(t, server)
+	for _, command := range []string{"hmget", "smembers"} {
+		server.Do(t, "ACL", "SETUSER", "leadsman", "-"+command)
+		got := redistest.ReadQueue(t, redistest.Open(t, rq.Preset.Redis, driver.RedisOptions{}, url), "mail")
+		if got.Ready != 1 || got.Pool != nil {
+			t.Errorf("without %s: ready = %d, pool = %+v; want 1 and unknown", command, got.Ready, got.Pool)
+		}
 	}
 }

@@ -4,10 +4,10 @@ import "github.com/leadsman/leadsman/storage/driver"
 
 const mostWorkers = 1000 // that are looked at
 
-// planPool reads the workers of a queue. Each runs one job at a time. The hash of one that died expires, while its key
-// stays in the set until somebody cleans that.
-func planPool(r *driver.RedisReads, queue string, q *driver.Queue) {
-	keys := r.SMembers(workersKey + queue)
+// planPool reads the workers of a queue, by the key of their set. Each runs one job at a time. The hash of one that died
+// expires, while its key stays in the set until somebody cleans that.
+func planPool(r *driver.RedisReads, key string, q *driver.Queue) {
+	keys := r.SMembers(key)
 	r.Then(func() error {
 		if keys.Err == nil { // refused, they are unknown, which is not none
 			planWorkers(r, keys.Texts(), q)
