@@ -37,11 +37,14 @@ func (s *session) drain(ctx context.Context) error {
 			return err
 		}
 		if n != nil {
-			if err := s.take(ctx, n, now, echoes); err != nil {
-				return err
-			}
+			err = s.take(ctx, n, now, echoes)
+		} else {
+			err = s.doubt(ctx, now)
 		}
-		if err := s.work(ctx, now); err != nil {
+		if err == nil {
+			err = s.work(ctx, now)
+		}
+		if err != nil {
 			return err
 		}
 		echoes.due(now, s.w.sink.Signal)
@@ -84,18 +87,8 @@ func (s *session) until() time.Time {
 	return end
 }
 
-// work does what is due.
-func (s *session) work(ctx context.Context, now time.Time) error {
-	if s.bell != nil {
-		if err := s.bell.work(ctx, now); err != nil {
-			return err
-		}
-	}
-	if s.w.engine.cfg.SQL.Bell != nil && !now.Before(s.checkAt) {
-		if err := s.check(ctx, now); err != nil {
-			return err
-		}
-	}
+// doubt sends the canary when the silence has lasted too long, and gives up when that went unheard.
+func (s *session) doubt(ctx context.Context, now time.Time) error {
 	switch {
 	case now.Before(s.quiet()):
 		return nil
@@ -105,6 +98,19 @@ func (s *session) work(ctx context.Context, now time.Time) error {
 	s.asked = now
 	_, err := s.w.command(ctx, s.conn.PgConn(), "NOTIFY "+quote(s.canary))
 	return err
+}
+
+// work does what is due.
+func (s *session) work(ctx context.Context, now time.Time) error {
+	if s.bell != nil {
+		if err := s.bell.work(ctx, now); err != nil {
+			return err
+		}
+	}
+	if s.w.engine.cfg.SQL.Bell == nil || now.Before(s.checkAt) {
+		return nil
+	}
+	return s.check(ctx, now)
 }
 
 // errBellChanged ends a session for one that knows better.
