@@ -1,7 +1,6 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -9,29 +8,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/leadsman/leadsman/storage/driver"
+	"github.com/leadsman/leadsman/storage/storagetest"
 )
 
-var update = flag.Bool("update", false, "write docs/presets.md anew")
-
-// docs/presets.md is made of what the presets say of themselves: their data and their READMEs.
+// docs/presets.md is made of what the presets say of themselves: their data and their READMEs. It is written anew with:
+// go test ./cmd/leadsman -run PresetsDoc -update.
 func TestPresetsDocIsCurrent(t *testing.T) {
-	const doc = "../../docs/presets.md"
-	want := presetsDoc(t)
-	if *update {
-		if err := os.WriteFile(doc, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(doc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("docs/presets.md is not current; write it with: go test ./cmd/leadsman -run PresetsDoc -update (-want +got):\n%s", diff)
-	}
+	storagetest.Golden(t, "../../docs/presets.md", presetsDoc(t))
 }
 
 func presetsDoc(t *testing.T) string {
@@ -51,38 +34,53 @@ func presetsDoc(t *testing.T) string {
 What each preset reads, what it counts, how it notices jobs, and which grants it needs. This page is made of the READMEs in
 storage/preset; edit those.
 
-| preset | PostgreSQL | SQLite | announced by the library |
-|---|---|---|---|
+| preset | PostgreSQL | SQLite | Redis | new jobs are noticed by |
+|---|---|---|---|---|
 ` + table.String() + body.String()
 }
 
 func readPresetDoc(t *testing.T, name string) string {
 	t.Helper()
-	data, err := os.ReadFile("../../storage/preset/" + strings.ReplaceAll(name, "_", "") + "/README.md")
+	folder := strings.NewReplacer("_", "", "-", "").Replace(name)
+	if name == "redis" {
+		folder = "rediskeys" // the engine has the name
+	}
+	data, err := os.ReadFile("../../storage/preset/" + folder + "/README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	return string(data)
 }
 
-// row says where a preset runs, and whether its library tells of new jobs.
+// row says where a preset runs, and how new jobs are noticed.
 func row(name string) string {
 	preset := presets[name]
 	if name == presetSQL {
-		return "yes | yes | with a `listen` block"
+		return "yes | yes | | with a `listen` block"
 	}
-	push := "no"
-	if preset.Postgres != nil && preset.Postgres.Listen != nil {
-		push = "PostgreSQL"
+	var push []string
+	switch {
+	case preset.Postgres == nil:
+	case preset.Postgres.Listen != nil:
+		push = append(push, "its own NOTIFY")
+	case preset.Postgres.Bell != nil:
+		push = append(push, "`leadsman trigger-sql`")
 	}
-	return fmt.Sprintf("%s | %s | %s", yes(preset.Postgres), yes(preset.SQLite), push)
+	if preset.SQLite != nil {
+		push = append(push, "file events")
+	}
+	if preset.Redis != nil {
+		push = append(push, "tracking")
+	}
+	return fmt.Sprintf("%s | %s | %s | %s",
+		yes(preset.Postgres != nil), yes(preset.SQLite != nil), yes(preset.Redis != nil), strings.Join(push, ", "))
 }
 
-func yes(layout *driver.SQL) string {
-	if layout == nil {
-		return "no"
+func yes(runs bool) string {
+	if runs {
+		return "yes"
 	}
-	return "yes"
+	return ""
 }
 
 // deeper puts the headings of a README one level down; what begins with # in a code block is none.
