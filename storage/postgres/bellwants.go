@@ -16,8 +16,9 @@ import (
 )
 
 const (
-	// wantedFor is how long after the last read of it a queue is wanted. A stream that waits looks far more often.
-	wantedFor = 15 * time.Minute
+	// wantedFor is how long after the last read of it a queue is wanted. A stream that waits reads it after each of the
+	// bell's checks, which are far more frequent.
+	wantedFor = 5 * time.Minute
 	// maxWanted bounds the queues that are told apart.
 	maxWanted = 1024
 )
