@@ -29,6 +29,9 @@ type DeniedError struct {
 
 // Error names what is missing.
 func (e *DeniedError) Error() string {
+	if e.What == "namespace" && e.Name == "" {
+		return e.Who + " is limited to namespaces, and the request names none; use a credential without that limit"
+	}
 	return fmt.Sprintf("%s is not granted %s %q", e.Who, e.What, e.Name)
 }
 

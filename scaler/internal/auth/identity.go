@@ -59,6 +59,11 @@ func (i Identity) QueuePattern(pattern string) bool {
 // EveryQueue tells whether the grant does not limit the queues.
 func (i Identity) EveryQueue() bool { return i.valid() && len(i.grant.Queues) == 0 }
 
+// Everything tells whether the grant limits neither sources nor queues nor namespaces.
+func (i Identity) Everything() bool {
+	return i.EveryQueue() && len(i.grant.Sources) == 0 && len(i.grant.Namespaces) == 0
+}
+
 func (i Identity) queues(text string, isPattern bool) bool {
 	if !i.valid() {
 		return false

@@ -57,6 +57,18 @@ func (t *TLS) Config() *tls.Config {
 	return config
 }
 
+// HTTPConfig is Config for a server of HTTP/2 and HTTP/1.1.
+func (t *TLS) HTTPConfig() *tls.Config {
+	now := func() *tls.Config {
+		config := t.current.Load().Clone()
+		config.NextProtos = []string{"h2", "http/1.1"}
+		return config
+	}
+	config := now()
+	config.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) { return now(), nil }
+	return config
+}
+
 // Reload reads the files again and tells whether new ones are in force. While they cannot be used, as in the midst
 // of a rotation when certificate and key do not fit, the old ones stay in force and the error says why; it is
 // logged once for each content, so Reload may be called every few seconds.

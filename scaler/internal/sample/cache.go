@@ -199,7 +199,7 @@ func (c *cache) put(f *flight, wants []driver.Want, got storage.Sample, err erro
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.status.Reads++
-	c.status.Err = err
+	c.status.Tried, c.status.Err = time.Now(), err
 	if err != nil {
 		c.status.Failures++
 	} else {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/leadsman/leadsman/storage"
@@ -52,7 +53,8 @@ type flight struct {
 	whole   bool  // all fields, not those of activity alone
 	urgent  bool  // does not wait for the rest to end
 	started time.Time
-	done    chan struct{} // closed when what follows is set
+	asked   atomic.Pointer[time.Time] // when its latest statement began; nil before the first
+	done    chan struct{}             // closed when what follows is set
 	err     error
 	at      time.Time // when its first read began
 	parts   map[driver.Want][]driver.Queue

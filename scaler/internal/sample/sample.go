@@ -41,6 +41,8 @@ type Options struct {
 	CountLimit int64
 	// MaxWants bounds the queues read along, against metadata without end; 0 is no bound.
 	MaxWants int
+	// Observe, if set, is told of each read how long it took and why it failed, if it did. It must not block.
+	Observe func(took time.Duration, err error)
 }
 
 // Defaults are the limits that leadsman documents.
@@ -78,8 +80,9 @@ type Sampler struct {
 	cancel context.CancelFunc
 	reads  sync.WaitGroup
 
-	pull lane // for values: everything that is wanted, counted to CountLimit
-	wake lane // for streams: what may have changed, counted as far as activity needs
+	pull  lane // for values: everything that is wanted, counted to CountLimit
+	wake  lane // for streams: what may have changed, counted as far as activity needs
+	check lane // for readiness: as little as tells whether the source can be read
 
 	cache cache
 }
@@ -92,6 +95,7 @@ func New(source *storage.Source, opts Options, onDue func(queue string)) *Sample
 	s.cache = cache{opts: opts, entries: map[driver.Want]*entry{}, onDue: onDue}
 	s.pull = lane{read: s.read, widen: s.cache.addWanted, maxRest: 10 * time.Second}
 	s.wake = lane{read: s.read, maxRest: time.Second, credit: 500 * time.Millisecond}
+	s.check = lane{read: s.read, maxRest: time.Second}
 	return s
 }
 
@@ -100,6 +104,7 @@ func (s *Sampler) Close() {
 	s.cancel()
 	s.pull.close()
 	s.wake.close()
+	s.check.close()
 	s.reads.Wait()
 	s.cache.close()
 }
@@ -205,9 +210,14 @@ const maxRead = 1000
 func (s *Sampler) readSome(f *flight, wants []driver.Want) error {
 	ctx, cancel := context.WithTimeout(s.ctx, s.opts.Timeout)
 	defer cancel()
+	began := time.Now()
+	f.asked.Store(&began)
 	got, err := s.source.Read(ctx, driver.Request{Wants: wants, Limit: f.limit, Activity: !f.whole})
 	if s.ctx.Err() != nil {
 		return fmt.Errorf("source %q: shutting down", s.source.Name())
+	}
+	if s.opts.Observe != nil {
+		s.opts.Observe(time.Since(began), err)
 	}
 	s.cache.put(f, wants, got, err)
 	return err
@@ -215,6 +225,8 @@ func (s *Sampler) readSome(f *flight, wants []driver.Want) error {
 
 // A Status is what people see of a source's samples.
 type Status struct {
+	// Tried is when the last read ended, good or not; zero before the first.
+	Tried time.Time
 	// LastRead is when the newest good read began; zero before the first.
 	LastRead time.Time
 	// Took is how long it lasted.

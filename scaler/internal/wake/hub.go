@@ -68,6 +68,26 @@ func (h *Hub) Signal(sourceName, queue string) bool {
 	return ok
 }
 
+// Reach returns how many subscriptions a signal of the queue concerns, or of any queue if it is "", and how many of
+// them are armed.
+func (h *Hub) Reach(sourceName, queue string) (told, armed int) {
+	s, ok := h.sources[sourceName]
+	if !ok {
+		return 0, 0
+	}
+	return s.reach(queue)
+}
+
+// Held returns for how long a signal of the source has waited to be passed on; 0 when none waits. It is never long
+// while the hub's dispatchers are at work.
+func (h *Hub) Held(sourceName string) time.Duration {
+	s, ok := h.sources[sourceName]
+	if !ok {
+		return 0
+	}
+	return s.held()
+}
+
 // Subs returns how many subscriptions a source has and how many of them are armed.
 func (h *Hub) Subs(sourceName string) (open, armed int) {
 	s, ok := h.sources[sourceName]

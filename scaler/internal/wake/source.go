@@ -22,6 +22,7 @@ type source struct {
 	dirtyMu  sync.Mutex
 	dirty    map[string]int64 // queue → instant of its first signal
 	allDirty int64            // the same for every queue; 0 for not
+	since    int64            // instant since which something is dirty; 0 for nothing
 }
 
 func newSource() *source {
@@ -65,6 +66,9 @@ func (s *source) now() int64 { return int64(time.Since(s.base)) }
 func (s *source) signal(queue string) {
 	now := s.now()
 	s.dirtyMu.Lock()
+	if s.since == 0 {
+		s.since = now
+	}
 	switch {
 	case s.allDirty != 0:
 	case queue == "" || len(s.dirty) >= maxDirty:
@@ -89,8 +93,42 @@ func (s *source) take() (dirty map[string]int64, all int64) {
 	s.dirtyMu.Lock()
 	defer s.dirtyMu.Unlock()
 	dirty, all = s.dirty, s.allDirty
-	s.dirty, s.allDirty = nil, 0
+	s.dirty, s.allDirty, s.since = nil, 0, 0
 	return dirty, all
+}
+
+// held returns for how long a signal has waited for the dispatcher.
+func (s *source) held() time.Duration {
+	s.dirtyMu.Lock()
+	defer s.dirtyMu.Unlock()
+	if s.since == 0 {
+		return 0
+	}
+	return time.Duration(s.now() - s.since)
+}
+
+// reach counts the subscriptions that a signal of the queue concerns, and those of them that are armed.
+func (s *source) reach(queue string) (told, armed int) {
+	count := func(sub *Sub) {
+		told++
+		if sub.armed.Load() {
+			armed++
+		}
+	}
+	if queue == "" {
+		return int(s.open.Load()), int(s.armed.Load())
+	}
+	s.subsMu.RLock()
+	defer s.subsMu.RUnlock()
+	for sub := range s.byQueue[queue] {
+		count(sub)
+	}
+	for sub := range s.patterns {
+		if sub.match(queue) {
+			count(sub)
+		}
+	}
+	return told, armed
 }
 
 // dispatch passes signals on until stop is closed.
