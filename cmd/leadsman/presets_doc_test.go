@@ -59,11 +59,10 @@ func row(name string) string {
 		return "yes | yes | | with a `listen` block"
 	}
 	var push []string
-	switch {
-	case preset.Postgres == nil:
-	case preset.Postgres.Listen != nil:
+	if sql := preset.Postgres; sql != nil && sql.Listen != nil {
 		push = append(push, "its own NOTIFY")
-	case preset.Postgres.Bell != nil:
+	}
+	if sql := preset.Postgres; sql != nil && sql.Bell != nil {
 		push = append(push, "`leadsman trigger-sql`")
 	}
 	if preset.SQLite != nil {
