@@ -1,8 +1,10 @@
 package scaler
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
+	"net/http"
 
 	"github.com/leadsman/leadsman/scaler/internal/auth"
 )
@@ -44,6 +46,13 @@ func NewTLS(files Files, log *slog.Logger) (*TLS, error) {
 		return nil, fmt.Errorf("tls: %w", err)
 	}
 	return t, nil
+}
+
+// AdmitHTTP reads who makes an HTTP request and returns the context by which [Server.Identify] knows that caller and
+// checks the scope; with everybody set it lets anyone in. The first of these that is there decides alone: the header
+// Authorization (Bearer), the header X-API-KEY, the query parameters api_key and token, a verified client certificate.
+func (s *Server) AdmitHTTP(r *http.Request, scope Scope, everybody bool) context.Context {
+	return s.access.AdmitHTTP(r, scope, everybody)
 }
 
 // SetAccess puts other access rules in force, for open streams too: those whose caller has lost the permission end.

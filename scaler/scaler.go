@@ -5,6 +5,8 @@
 // gets a sample, decide.go turns the sample into a value and an activity, encode.go into KEDA's message, and
 // errors.go every failure into a status. stream.go holds the push side: it waits for signals and sends true.
 // run.go starts and stops everything; whatever goroutine there is, Run has started and waits for.
+// metrics.go counts what happens, collect.go tells Prometheus how the queues stand, and probes.go whether the server
+// is alive and ready.
 //
 // A program embeds the server with [New] and [Server.Run]; package inspect adds the service that people look
 // inside with. An engine of your own, for a queue that leadsman does not know, needs storage/driver alone.
@@ -15,8 +17,10 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc/health"
 
 	"github.com/leadsman/leadsman/scaler/internal/auth"
@@ -41,6 +45,10 @@ type Options struct {
 	Timeout time.Duration
 	// ShutdownTimeout bounds how long Run waits for calls to end once its context is done. 10 s by default.
 	ShutdownTimeout time.Duration
+	// Metrics takes the server's metrics; nil for none. Two servers need two.
+	Metrics prometheus.Registerer
+	// MaxMetricQueues bounds the queues of one source that have series of their own. 1,000 by default.
+	MaxMetricQueues int
 	// Logger takes what happens; slog.Default by default.
 	Logger *slog.Logger
 }
@@ -84,8 +92,10 @@ type Server struct {
 	access   *auth.Authority
 	hub      *wake.Hub
 	triggers triggers
+	metrics  *metrics
 	health   *health.Server
 	services []addedService
+	serving  atomic.Bool   // Run has begun
 	draining chan struct{} // closed when streams are to end
 }
 
@@ -99,6 +109,7 @@ func New(opts Options) (*Server, error) {
 		opts:     opts,
 		log:      opts.Logger,
 		sources:  make(map[string]*source, len(opts.Sources)),
+		metrics:  newMetrics(),
 		health:   health.NewServer(),
 		draining: make(chan struct{}),
 	}
@@ -116,6 +127,11 @@ func New(opts Options) (*Server, error) {
 			return nil, err
 		}
 	}
+	if opts.Metrics != nil {
+		if err := s.metrics.register(s, opts.Metrics); err != nil {
+			return nil, err
+		}
+	}
 	return s, nil
 }
 
@@ -125,6 +141,9 @@ func setDefaults(opts *Options) {
 	}
 	if opts.ShutdownTimeout <= 0 {
 		opts.ShutdownTimeout = 10 * time.Second
+	}
+	if opts.MaxMetricQueues <= 0 {
+		opts.MaxMetricQueues = 1000
 	}
 	if opts.Logger == nil {
 		opts.Logger = slog.Default()
@@ -136,21 +155,11 @@ func (s *Server) add(opts *Source) error {
 	if s.sources[name] != nil {
 		return fmt.Errorf("scaler: two sources are named %q", name)
 	}
-	src := newSource(opts, s.opts.Timeout, s.hub, s.log)
+	src := newSource(opts, s.opts.Timeout, s.hub, s.metrics.of(name), s.log)
 	s.sources[name] = src
 	s.order = append(s.order, src)
 	s.asked = append(s.asked, query.Source{
 		Name: name, NoLookahead: opts.Traits().NoLookahead, CountLimit: opts.sampling(0).CountLimit,
 	})
 	return nil
-}
-
-// Signal says that a queue of a source may have changed, or any of its queues if queue is "": what a producer
-// knows that no watcher sees. It reports whether the source exists.
-func (s *Server) Signal(source, queue string) bool {
-	src, ok := s.sources[source]
-	if ok {
-		src.Signal(queue)
-	}
-	return ok
 }

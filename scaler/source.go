@@ -27,6 +27,7 @@ type source struct {
 	samples *sample.Sampler
 	resync  time.Duration
 	hub     *wake.Hub
+	meter   meter
 	log     *slog.Logger
 
 	mu     sync.Mutex
@@ -36,19 +37,23 @@ type source struct {
 	down   bool      // the last read seen by note failed
 	told   bool      // that was logged, and no recovery since
 	loud   time.Time // when a failure was last logged
+	beat   time.Time // when the loop of watch last came round; zero before the first
 }
 
 // newSource makes the source of opts; wait bounds how long a call waits for a read.
-func newSource(opts *Source, wait time.Duration, hub *wake.Hub, log *slog.Logger) *source {
-	s := &source{Source: opts.Source, resync: defaultResync, hub: hub, log: log.With("source", opts.Name())}
+func newSource(opts *Source, wait time.Duration, hub *wake.Hub, m meter, log *slog.Logger) *source {
+	s := &source{Source: opts.Source, resync: defaultResync, hub: hub, meter: m, log: log.With("source", opts.Name())}
 	setIf(&s.resync, opts.Resync)
-	s.samples = sample.New(opts.Source, opts.sampling(wait), s.Signal)
+	sampling := opts.sampling(wait)
+	sampling.Observe = s.meter.sampled
+	s.samples = sample.New(opts.Source, sampling, s.Signal)
 	s.mode, s.reason, s.since = driver.ModeEdgePoll, "starting", time.Now()
 	return s
 }
 
 // Signal implements driver.Sink.
 func (s *source) Signal(queue string) {
+	s.meter.signals.Inc()
 	s.samples.Signal(queue) // first: who is woken by the hub may ask at once
 	s.hub.Signal(s.Name(), queue)
 }
@@ -96,6 +101,7 @@ func (s *source) watch(ctx context.Context) {
 	poll := time.NewTicker(edgePollEvery)
 	defer poll.Stop()
 	for {
+		s.noteBeat()
 		select {
 		case <-ctx.Done():
 			return
@@ -110,6 +116,19 @@ func (s *source) watch(ctx context.Context) {
 			}
 		}
 	}
+}
+
+// noteBeat says that the loop of watch is at work: it comes round with each edge poll at the latest.
+func (s *source) noteBeat() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.beat = time.Now()
+}
+
+func (s *source) lastBeat() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.beat
 }
 
 // get answers a pull: KEDA's polls, people.

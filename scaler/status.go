@@ -42,6 +42,8 @@ type SourceStatus struct {
 	PushMode   driver.Mode
 	PushReason string
 	PushSince  time.Time
+	// State is what the last read came to.
+	State SourceState
 	// Samples is what the reads came to.
 	Samples sample.Status
 	// Streams are open on the source, and Waiting of them wait for a job.
@@ -56,6 +58,7 @@ func (s *Server) Sources(id Identity) []SourceStatus {
 			continue
 		}
 		st := SourceStatus{Name: src.Name(), Traits: src.Traits(), Samples: src.samples.Status()}
+		st.State = stateOf(&st.Samples)
 		st.PushMode, st.PushReason, st.PushSince = src.pushMode()
 		st.Streams, st.Waiting = s.hub.Subs(src.Name())
 		all = append(all, st)

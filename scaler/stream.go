@@ -127,5 +127,6 @@ func (w *waker) check(ctx context.Context, since, signalled time.Time) error {
 		took = time.Since(signalled)
 	}
 	w.trigger.woke(now, took)
+	w.source.meter.woke(took)
 	return nil
 }

@@ -155,6 +155,13 @@ func (t *trigger) forgettable(now time.Time) bool {
 	return len(t.streams) == 0 && now.Sub(t.asked) > triggerExpel
 }
 
+// count returns how many triggers are remembered.
+func (ts *triggers) count() int {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	return len(ts.byKey)
+}
+
 // list returns all triggers, ordered by namespace, name and metric.
 func (ts *triggers) list() []*trigger {
 	ts.mu.Lock()
