@@ -35,6 +35,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // A bed is a server that a test looks inside of, over gRPC and in memory.
 type bed struct {
 	leadsmanv1.InspectorClient // as people ask
+	leadsmanv1.SignalsClient   // as producers tell
 
 	t      *testing.T
 	keda   pb.ExternalScalerClient // as KEDA asks
@@ -54,7 +55,8 @@ func serve(t *testing.T, tokens []scaler.Token, sources ...scaler.Source) *bed {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	b.InspectorClient, b.keda = leadsmanv1.NewInspectorClient(conn), pb.NewExternalScalerClient(conn)
+	b.InspectorClient, b.SignalsClient = leadsmanv1.NewInspectorClient(conn), leadsmanv1.NewSignalsClient(conn)
+	b.keda = pb.NewExternalScalerClient(conn)
 	return b
 }
 

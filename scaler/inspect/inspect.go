@@ -1,6 +1,8 @@
 // Package inspect is the service that people and scripts look inside a server with: leadsman.v1.Inspector. It reads
 // what the scaler knows, narrows it to what the caller is granted, and puts it into messages; it decides nothing
 // and starts no goroutine. With reflection and a token, grpcurl needs no proto file to use it.
+//
+// Beside it is leadsman.v1.Signals, by which a producer of any kind says that it has enqueued.
 package inspect
 
 import (
@@ -27,9 +29,10 @@ const (
 	maxPage     = 1000
 )
 
-// Register adds the Inspector to a server. It is called before the server's Run.
+// Register adds the Inspector and Signals to a server. It is called before the server's Run.
 func Register(s *scaler.Server) {
 	s.RegisterService(&leadsmanv1.Inspector_ServiceDesc, &service{scaler: s})
+	s.RegisterService(&leadsmanv1.Signals_ServiceDesc, &signals{scaler: s})
 }
 
 type service struct {
