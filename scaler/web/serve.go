@@ -1,0 +1,68 @@
+package web
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/leadsman/leadsman/scaler"
+)
+
+// Limits of a connection. A handler that streams lifts its own by http.ResponseController.
+const (
+	headerTimeout = 5 * time.Second
+	readTimeout   = 10 * time.Second
+	writeTimeout  = 20 * time.Second // a scrape of a slow source is in it
+	idleTimeout   = 2 * time.Minute  // longer than any polling interval that is usual
+	maxHeader     = 32 << 10         // bytes of request line and headers; metadata of a trigger are a few hundred
+)
+
+// A Server is a handler at work.
+type Server struct {
+	Handler http.Handler
+	// TLS is the certificate of the listener; nil for plaintext. It may be reloaded while it is in use.
+	TLS *scaler.TLS
+	// ShutdownTimeout bounds how long Serve waits for requests to end once its context is done.
+	ShutdownTimeout time.Duration
+	Logger          *slog.Logger
+}
+
+// Serve answers requests on listener until ctx is done, lets those under way end, and returns nil after such an end.
+// It closes the listener.
+func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
+	server := &http.Server{
+		Handler:           s.Handler,
+		ReadHeaderTimeout: headerTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeader,
+		// Probes that hang up, clients that do not trust the certificate: of interest to who looks for a fault.
+		ErrorLog: slog.NewLogLogger(s.Logger.Handler(), slog.LevelDebug),
+	}
+	if s.TLS != nil {
+		listener = tls.NewListener(listener, s.TLS.HTTPConfig())
+	}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	select {
+	case err := <-served:
+		return fmt.Errorf("web: serve: %w", err)
+	case <-ctx.Done():
+	}
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.ShutdownTimeout)
+	defer cancel()
+	if err := server.Shutdown(ending); err != nil {
+		s.Logger.Warn("requests are cut off: the shutdown has taken too long", "timeout", s.ShutdownTimeout)
+		_ = server.Close() // nothing could be done about it
+	}
+	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("web: serve: %w", err)
+	}
+	return nil
+}
