@@ -18,6 +18,7 @@ type Config struct {
 	// File is the configuration file, absolute; "" when there is none.
 	File string
 	GRPC GRPCConfig
+	HTTP HTTPConfig
 	// ShutdownTimeout is how long open calls may take to end.
 	ShutdownTimeout time.Duration
 	Log             LogConfig
@@ -37,6 +38,15 @@ type GRPCConfig struct {
 	Listen string // host:port
 	// TLS is nil for plaintext.
 	TLS *scaler.Files
+}
+
+// HTTPConfig is where and how HTTP is served.
+type HTTPConfig struct {
+	Listen string // host:port; "" for not at all
+	// TLS is nil for plaintext.
+	TLS *scaler.Files
+	// Everybody is let in, whatever the access rules say.
+	Everybody bool
 }
 
 // LogConfig is what is logged, and how.
@@ -73,6 +83,7 @@ const (
 // Defaults of the server.
 const (
 	defaultListen          = "127.0.0.1:50051"
+	defaultHTTPListen      = "127.0.0.1:8080"
 	defaultShutdownTimeout = 10 * time.Second
 	defaultPreset          = "river"
 	defaultSource          = "default" // the source that the environment alone makes, and the embedded one
@@ -104,8 +115,10 @@ func (f *fileConfig) resolve(path string, in Inputs, found *faults) (Config, err
 	c.Sources = f.resolveSources(dir, c.Sampling, in.Presets, found)
 	c.Embedded = len(f.Sources) == 0
 	c.GRPC = f.GRPC.resolve(dir, found)
+	c.HTTP = f.HTTP.resolve(dir, found)
 	c.Access = f.resolveAccess(found)
 	f.guard(c.GRPC, found)
+	f.guardHTTP(&c.HTTP, found)
 	c.Warnings = found.warnings
 	if err := found.err(); err != nil {
 		return Config{}, err

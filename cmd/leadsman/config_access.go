@@ -21,29 +21,39 @@ func (f fileGRPC) resolve(dir string, found *faults) GRPCConfig {
 	if c.Listen == "" {
 		c.Listen = defaultListen
 	}
-	if _, port, err := net.SplitHostPort(c.Listen); err != nil {
-		found.addf("grpc.listen", "%q is no address; write host:port, such as %s", c.Listen, defaultListen)
-	} else if n, err := strconv.ParseUint(port, 10, 16); err != nil {
-		found.addf("grpc.listen", "%q has no port within 0 and 65535", c.Listen)
-	} else if n == 0 {
-		found.warnf("grpc.listen", "port 0 lets the system choose one")
-	}
-	if f.TLS == (fileTLS{}) {
-		return c
-	}
-	switch {
-	case f.TLS.CertFile == "":
-		found.addf("grpc.tls.certFile", "is missing; TLS needs certFile and keyFile")
-		return c
-	case f.TLS.KeyFile == "":
-		found.addf("grpc.tls.keyFile", "is missing; TLS needs certFile and keyFile")
-		return c
-	}
-	c.TLS = &scaler.Files{Cert: from(dir, f.TLS.CertFile), Key: from(dir, f.TLS.KeyFile), ClientCA: from(dir, f.TLS.ClientCAFile)}
-	if _, err := scaler.NewTLS(*c.TLS, slog.New(slog.DiscardHandler)); err != nil {
-		found.addf("grpc.tls", "%s", strings.TrimPrefix(err.Error(), "tls: "))
-	}
+	checkListen("grpc.listen", c.Listen, defaultListen, found)
+	c.TLS = f.TLS.resolve(dir, "grpc.tls", found)
 	return c
+}
+
+// checkListen tells whether address can be listened on; example is one that could.
+func checkListen(key, address, example string, found *faults) {
+	if _, port, err := net.SplitHostPort(address); err != nil {
+		found.addf(key, "%q is no address; write host:port, such as %s", address, example)
+	} else if n, err := strconv.ParseUint(port, 10, 16); err != nil {
+		found.addf(key, "%q has no port within 0 and 65535", address)
+	} else if n == 0 {
+		found.warnf(key, "port 0 lets the system choose one")
+	}
+}
+
+// resolve checks that the files of a server's TLS can be used; nil is plaintext.
+func (f fileTLS) resolve(dir, key string, found *faults) *scaler.Files {
+	switch {
+	case f == (fileTLS{}):
+		return nil
+	case f.CertFile == "":
+		found.addf(key+".certFile", "is missing; TLS needs certFile and keyFile")
+		return nil
+	case f.KeyFile == "":
+		found.addf(key+".keyFile", "is missing; TLS needs certFile and keyFile")
+		return nil
+	}
+	files := &scaler.Files{Cert: from(dir, f.CertFile), Key: from(dir, f.KeyFile), ClientCA: from(dir, f.ClientCAFile)}
+	if _, err := scaler.NewTLS(*files, slog.New(slog.DiscardHandler)); err != nil {
+		found.addf(key, "%s", strings.TrimPrefix(err.Error(), "tls: "))
+	}
+	return files
 }
 
 // guard refuses to serve everybody on a network by accident.
@@ -51,7 +61,7 @@ func (f *fileConfig) guard(c GRPCConfig, found *faults) {
 	if loopback(c.Listen) {
 		return
 	}
-	if len(f.Tokens) == 0 && f.GRPC.TLS.ClientCAFile == "" {
+	if f.open() {
 		if !f.AllowInsecure {
 			found.addf("grpc.listen", "%q can be reached from other machines, and there are neither tokens nor a client CA; "+
 				"add tokens (leadsman token new), set grpc.tls.clientCAFile, listen on 127.0.0.1, or set allowInsecure: true", c.Listen)
@@ -62,6 +72,14 @@ func (f *fileConfig) guard(c GRPCConfig, found *faults) {
 		found.warnf("grpc.tls", "is not set: tokens travel in clear to %q", c.Listen)
 	}
 }
+
+// clientCA tells whether certificates of clients are asked for. One that either listener has verified counts.
+func (f *fileConfig) clientCA() bool {
+	return f.GRPC.TLS.ClientCAFile != "" || f.HTTP.TLS.ClientCAFile != ""
+}
+
+// open tells whether there is no credential by which anybody could be told from anybody else.
+func (f *fileConfig) open() bool { return len(f.Tokens) == 0 && !f.clientCA() }
 
 // loopback tells whether only this machine can reach the address. One that cannot be parsed counts as such,
 // because it has been reported already.
@@ -76,7 +94,7 @@ func loopback(listen string) bool {
 
 // resolveAccess checks tokens and clients.
 func (f *fileConfig) resolveAccess(found *faults) scaler.Access {
-	access := scaler.Access{ClientCA: f.GRPC.TLS.ClientCAFile != ""}
+	access := scaler.Access{ClientCA: f.clientCA()}
 	if len(f.Clients) > 0 && !access.ClientCA {
 		found.addf("clients", "have no effect without grpc.tls.clientCAFile, which says who signs their certificates")
 	}

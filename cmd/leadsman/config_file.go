@@ -16,6 +16,7 @@ import (
 // not set from zero.
 type fileConfig struct {
 	GRPC            fileGRPC              `yaml:"grpc"`
+	HTTP            fileHTTP              `yaml:"http"`
 	AllowInsecure   bool                  `yaml:"allowInsecure"`
 	ShutdownTimeout *duration             `yaml:"shutdownTimeout"`
 	Sampling        fileSampling          `yaml:"sampling"`
@@ -27,6 +28,12 @@ type fileConfig struct {
 
 type fileGRPC struct {
 	Listen string  `yaml:"listen"`
+	TLS    fileTLS `yaml:"tls"`
+}
+
+type fileHTTP struct {
+	Listen *string `yaml:"listen"`
+	Auth   string  `yaml:"auth"`
 	TLS    fileTLS `yaml:"tls"`
 }
 

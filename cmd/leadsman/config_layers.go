@@ -19,11 +19,21 @@ type setting struct {
 }
 
 // settings are all of them. What is secret has no flag: every user of a machine can read a process's arguments.
-var settings = [...]setting{
+var settings = []setting{
 	{
 		key: "grpc.listen", env: "LEADSMAN_GRPC_LISTEN", flag: "grpc-listen",
 		usage: "host:port to serve gRPC on (default " + defaultListen + ")",
 		set:   func(f *fileConfig, text string) error { f.GRPC.Listen = text; return nil },
+	},
+	{
+		key: "http.listen", env: "LEADSMAN_HTTP_LISTEN", flag: "http-listen",
+		usage: "host:port to serve HTTP on, or " + httpOff + " (default " + defaultHTTPListen + ")",
+		set:   func(f *fileConfig, text string) error { f.HTTP.Listen = &text; return nil },
+	},
+	{
+		key: "http.auth", env: "LEADSMAN_HTTP_AUTH", flag: "http-auth",
+		usage: "token or none: whether HTTP asks for the credentials that gRPC asks for (default token, where there are any)",
+		set:   func(f *fileConfig, text string) error { f.HTTP.Auth = text; return nil },
 	},
 	{
 		key: "allowInsecure", env: "LEADSMAN_ALLOW_INSECURE", flag: "allow-insecure", isBool: true,

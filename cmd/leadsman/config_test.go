@@ -71,7 +71,8 @@ func TestNothingConfiguredIsTheEmbeddedSourceOnLoopback(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Config{
-		GRPC: GRPCConfig{Listen: "127.0.0.1:50051"}, ShutdownTimeout: 10 * time.Second, Log: LogConfig{Format: "text"},
+		GRPC: GRPCConfig{Listen: "127.0.0.1:50051"}, HTTP: HTTPConfig{Listen: "127.0.0.1:8080"},
+		ShutdownTimeout: 10 * time.Second, Log: LogConfig{Format: "text"},
 		Sources: []SourceConfig{}, Embedded: true,
 		Sampling: SamplingConfig{
 			MaxAge: time.Second, StaleAfter: 30 * time.Second, CountLimit: 100_000, Timeout: 2 * time.Second,
@@ -87,6 +88,7 @@ func TestOneSourceFromTheEnvironmentAlone(t *testing.T) {
 	const token = "a token of my own, any text"
 	got, err := load(t, "", map[string]string{
 		"LEADSMAN_URL": "postgresql://u:hunter2@h/d", "LEADSMAN_TOKEN": token + "\n", "LEADSMAN_GRPC_LISTEN": ":50051",
+		"LEADSMAN_HTTP_LISTEN": ":8080", "LEADSMAN_HTTP_AUTH": "token",
 		"LEADSMAN_LOG_FORMAT": "json", "LEADSMAN_LOG_LEVEL": "debug",
 		"LEADSMAN_SERVICE_HOST": "10.0.0.1", "LEADSMAN_PORT": "tcp://10.0.0.1:50051", // as Kubernetes sets them
 	})
@@ -94,11 +96,14 @@ func TestOneSourceFromTheEnvironmentAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Config{
-		GRPC: GRPCConfig{Listen: ":50051"}, ShutdownTimeout: 10 * time.Second, Log: LogConfig{Level: slog.LevelDebug, Format: "json"},
+		GRPC: GRPCConfig{Listen: ":50051"}, HTTP: HTTPConfig{Listen: ":8080"},
+		ShutdownTimeout: 10 * time.Second, Log: LogConfig{Level: slog.LevelDebug, Format: "json"},
 		Access:   scaler.Access{Tokens: []scaler.Token{{Grant: scaler.Grant{ID: "env"}, SHA256: scaler.HashToken(token)}}},
 		Sources:  []SourceConfig{{Name: "default", Engine: "postgres", Preset: "river", URL: Secret{value: "postgresql://u:hunter2@h/d"}, Sampling: defaultSampling}},
 		Sampling: defaultSampling,
-		Warnings: []string{`grpc.tls: is not set: tokens travel in clear to ":50051"`},
+		Warnings: []string{
+			`grpc.tls: is not set: tokens travel in clear to ":50051"`, `http.tls: is not set: tokens travel in clear to ":8080"`,
+		},
 	}
 	if diff := cmp.Diff(want, got, secretText); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -120,7 +125,8 @@ func TestWholeFile(t *testing.T) {
 	exact, slow := base, base
 	exact.CountLimit, slow.MaxAge = 0, 5*time.Second
 	want := Config{
-		File: path, GRPC: GRPCConfig{Listen: "127.0.0.1:1234"}, ShutdownTimeout: time.Minute, Sampling: base,
+		File: path, GRPC: GRPCConfig{Listen: "127.0.0.1:1234"}, HTTP: HTTPConfig{Listen: "127.0.0.1:1235", Everybody: true},
+		ShutdownTimeout: time.Minute, Sampling: base,
 		Log: LogConfig{Level: slog.LevelWarn, Format: "json"},
 		Sources: []SourceConfig{
 			{
@@ -224,7 +230,7 @@ func TestFaults(t *testing.T) {
 	for name, tc := range map[string]struct{ yaml, want string }{
 		"both URLs":               {source(`url: "postgres://h/d", urlFile: x`), "sources.mail.url: both url and urlFile are given; remove one"},
 		"both listen URLs":        {source(`url: "postgres://h/d", listenURL: "postgres://h/d", listenURLFile: x`), "sources.mail.listenURL: both"},
-		"unknown scheme":          {source(`url: "mysql://u:hunter2@h/d"`), "sources.mail.url: unknown scheme mysql:; begin it with one of postgres:, postgresql:, sqlite:"},
+		"unknown scheme":          {source(`url: "mysql://u:hunter2@h/d"`), "sources.mail.url: unknown scheme mysql:; begin it with one of postgres:, postgresql:, redis:,"},
 		"no scheme":               {source(`url: "/hunter2/jobs.db"`), "sources.mail.url: has no scheme"},
 		"password for a scheme":   {source(`url: "hunter2:x@h/d"`), "sources.mail.url: unknown scheme; begin"},
 		"unknown preset":          {source(`url: "postgres://h/d", preset: rivr`), `sources.mail.preset: unknown preset "rivr"; did you mean "river"?`},
@@ -246,7 +252,7 @@ func TestFaults(t *testing.T) {
 		"empty item":              {"tokens: [null]", "tokens[0]: is empty"},
 		"list for map":            {"[1, 2]", "config: must be a map, not a list"},
 		"key in other case":       {"GRPC: {}", `GRPC: unknown key; did you mean "grpc"?`},
-		"key far from all":        {source(`url: "sqlite:x", zzzzzz: 1`), "sources.mail.zzzzzz: unknown key; known are countLimit, listen,"},
+		"key far from all":        {source(`url: "sqlite:x", zzzzzz: 1`), "sources.mail.zzzzzz: unknown key; known are countLimit, group, keys, listen,"},
 		"key twice":               {"log: {}\nlog: {}", `config: line 2: key "log" already set in map`},
 		"no YAML":                 {"a: b: c", "config: mapping values are not allowed"},
 		"port":                    {"grpc: {listen: '127.0.0.1:http'}", "grpc.listen: \"127.0.0.1:http\" has no port"},
@@ -380,7 +386,7 @@ func FuzzConfigFile(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		found, file := &faults{}, &fileConfig{}
 		file.parse([]byte(text), found)
-		file.GRPC.TLS = fileTLS{} // no files are read here
+		file.GRPC.TLS, file.HTTP.TLS = fileTLS{}, fileTLS{} // no files are read here
 		for name, source := range file.Sources {
 			source.URLFile, source.ListenURLFile = "", ""
 			file.Sources[name] = source
@@ -392,6 +398,9 @@ func FuzzConfigFile(f *testing.F) {
 			}
 			if !loopback(config.GRPC.Listen) && len(config.Access.Tokens) == 0 && !config.Access.ClientCA && !file.AllowInsecure {
 				t.Fatalf("the guard let %s through", config.GRPC.Listen)
+			}
+			if exposed := config.HTTP.Everybody || len(config.Access.Tokens) == 0; exposed && !loopback(config.HTTP.Listen) && !file.AllowInsecure {
+				t.Fatalf("the guard let %+v through", config.HTTP)
 			}
 			return
 		}
@@ -410,6 +419,7 @@ func FuzzConfigFile(f *testing.F) {
 // wholeFile uses each key there is, but for TLS and clients.
 const wholeFile = `
 grpc: {listen: "127.0.0.1:1234"}
+http: {listen: "127.0.0.1:1235", auth: none}
 allowInsecure: false
 shutdownTimeout: 1m
 sampling: {maxAge: 2s, staleAfter: 1m, countLimit: 5000, timeout: 1s}

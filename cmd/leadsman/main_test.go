@@ -35,22 +35,26 @@ type withServers struct{ tests *testing.M }
 
 func (w withServers) Run() int { return storagetest.Main(w.tests) }
 
-// TestScripts runs what people type, in testdata/script. Each script has a free port in its environment for the
-// server, and two commands more: "serving" waits until the server answers, "active QUEUE" and "! active QUEUE" wait
-// until it tells KEDA so.
+// TestScripts runs what people type, in testdata/script. Each script has free ports in its environment for the
+// server, and three commands more: "serving" waits until the server answers, "active QUEUE" and "! active QUEUE" wait
+// until it tells KEDA so, "get STATUS PATH [TOKEN]" asks over HTTP and leaves the answer in the file body.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
-			listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-			if err != nil {
-				return err
+			for _, name := range []string{"LEADSMAN_GRPC_LISTEN", "LEADSMAN_HTTP_LISTEN"} {
+				listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+				if err != nil {
+					return err
+				}
+				defer listener.Close()
+				env.Setenv(name, listener.Addr().String())
 			}
-			env.Setenv("LEADSMAN_GRPC_LISTEN", listener.Addr().String())
-			return listener.Close()
+			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"get": getOverHTTP,
 			"serving": func(ts *testscript.TestScript, _ bool, _ []string) {
 				await(ts, func(ctx context.Context, conn *grpc.ClientConn) bool {
 					reply, err := healthpb.NewHealthClient(conn).Check(ctx, &healthpb.HealthCheckRequest{})

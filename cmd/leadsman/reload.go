@@ -19,8 +19,8 @@ const reloadEvery = 2 * time.Second
 // read for every new connection.
 type reloader struct {
 	server *scaler.Server
-	tls    *scaler.TLS // nil for plaintext
-	file   string      // the configuration file; "" for none
+	tls    []*scaler.TLS // of the listeners that are not plaintext
+	file   string        // the configuration file; "" for none
 	load   func() (Config, error)
 	log    *slog.Logger
 	seen   [sha256.Size]byte // digest of the file as it is in force
@@ -38,8 +38,8 @@ func (r *reloader) run(ctx context.Context) {
 			return
 		case <-tick.C:
 			r.reloadAccess()
-			if r.tls != nil {
-				_, _ = r.tls.Reload() // it logs what it comes to
+			for _, secure := range r.tls {
+				_, _ = secure.Reload() // it logs what it comes to
 			}
 		}
 	}

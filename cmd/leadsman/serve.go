@@ -5,15 +5,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"os"
 	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
-
-	"github.com/leadsman/leadsman/scaler"
-	"github.com/leadsman/leadsman/scaler/inspect"
 )
 
 func newServeCommand() *cobra.Command {
@@ -57,16 +53,16 @@ func serve(ctx context.Context, cfg *Config, reload func() (Config, error), logs
 	for _, warning := range cfg.Warnings {
 		log.Warn("configuration", "warning", warning)
 	}
-	server, secure, err := newServer(ctx, cfg, log)
+	n, err := newNode(ctx, cfg, log)
 	if err != nil {
 		return err
 	}
 	var reloading sync.WaitGroup
 	reloadCtx, stopReloading := context.WithCancel(ctx)
 	reloading.Go(func() {
-		(&reloader{server: server, tls: secure, file: cfg.File, load: reload, log: log}).run(reloadCtx)
+		(&reloader{server: n.server, tls: n.secure, file: cfg.File, load: reload, log: log}).run(reloadCtx)
 	})
-	err = server.Run(ctx)
+	err = n.run(ctx)
 	stopReloading()
 	reloading.Wait()
 	if err != nil {
@@ -74,46 +70,6 @@ func serve(ctx context.Context, cfg *Config, reload func() (Config, error), logs
 	}
 	log.Info("stopped")
 	return nil
-}
-
-// newServer makes the server of a configuration, listening already, with nothing started.
-func newServer(ctx context.Context, cfg *Config, log *slog.Logger) (*scaler.Server, *scaler.TLS, error) {
-	if cfg.Embedded {
-		src, err := embeddedSource(ctx, cfg.Sampling)
-		if err != nil {
-			return nil, nil, &failedError{err}
-		}
-		cfg.Sources = []SourceConfig{src}
-		log.Info("nothing is configured: serving a queue of its own", "file", "leadsman.db", "try", "leadsman enqueue default")
-	}
-	var secure *scaler.TLS
-	if cfg.GRPC.TLS != nil {
-		var err error
-		if secure, err = scaler.NewTLS(*cfg.GRPC.TLS, log); err != nil {
-			return nil, nil, err
-		}
-	}
-	sources, err := openSources(cfg.Sources, log)
-	if err != nil {
-		return nil, nil, err
-	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", cfg.GRPC.Listen)
-	if err != nil {
-		closeSources(sources)
-		return nil, nil, &failedError{fmt.Errorf("grpc.listen: %w", err)}
-	}
-	server, err := scaler.New(scaler.Options{
-		Sources: sources, Listener: listener, TLS: secure, Access: cfg.Access, ShutdownTimeout: cfg.ShutdownTimeout, Logger: log,
-	})
-	if err != nil {
-		closeSources(sources)
-		_ = listener.Close()
-		return nil, nil, err
-	}
-	inspect.Register(server)
-	log.Info("serving", "version", versionName(), "grpc", listener.Addr().String(), "tls", secure != nil,
-		"sources", len(sources), "tokens", len(cfg.Access.Tokens), "client_certificates", cfg.Access.ClientCA)
-	return server, secure, nil
 }
 
 func newLogger(cfg LogConfig, to io.Writer) *slog.Logger {
