@@ -24,13 +24,14 @@ const (
 	stopTimeout  = 15 * time.Second // the server's own deadline is 10 s
 )
 
-// A server is `leadsman serve`. It keeps its folder and its address over restarts.
+// A server is `leadsman serve`. It keeps its folder and its addresses over restarts.
 type server struct {
 	*process
 
 	t      *testing.T
-	dir    string // working folder; holds the configuration and the embedded queue
-	addr   string
+	dir    string                           // working folder; holds the configuration and the embedded queue
+	addr   string                           // of gRPC
+	http   string                           // of HTTP
 	config string                           // the configuration file; "" for none
 	creds  credentials.TransportCredentials // how the test asks for its health
 }
@@ -50,7 +51,7 @@ func serve(t *testing.T, config string) *server {
 // newServer makes a server that is not started yet.
 func newServer(t *testing.T) *server {
 	t.Helper()
-	return &server{t: t, dir: t.TempDir(), addr: freeAddress(t), creds: insecure.NewCredentials()}
+	return &server{t: t, dir: t.TempDir(), addr: freeAddress(t), http: freeAddress(t), creds: insecure.NewCredentials()}
 }
 
 // configure writes the configuration file, as a mounted ConfigMap changes: at once.
@@ -68,7 +69,7 @@ func (s *server) configure(config string) {
 // start starts the server and waits until it is healthy.
 func (s *server) start() {
 	s.t.Helper()
-	args := []string{"serve", "--grpc-listen", s.addr, "--log-level", "debug"}
+	args := []string{"serve", "--grpc-listen", s.addr, "--http-listen", s.http, "--log-level", "debug"}
 	if s.config != "" {
 		args = append(args, "--config", s.config)
 	}

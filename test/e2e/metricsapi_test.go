@@ -1,0 +1,155 @@
+package e2e
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kedacore/keda/v2/pkg/scalers"
+	"github.com/kedacore/keda/v2/pkg/scalers/scalersconfig"
+)
+
+// anyName is what KEDA's metrics-api scaler returns its one value under: it makes the name of valueLocation.
+const anyName = "s0-metric-api"
+
+// metricsAPI makes KEDA's scaler for a trigger of type metrics-api on the server's HTTP. It is closed when the test
+// ends. url follows the server's address.
+func metricsAPI(t *testing.T, s *server, url string, tr trigger) *scaler {
+	t.Helper()
+	config := tr.config(t, s)
+	all := metadata{"url": "http://" + s.http + url, "valueLocation": "metricValue", "targetValue": "10"}
+	config.TriggerMetadata = with(all, tr.metadata)
+	config.GlobalHTTPTimeout = 3 * time.Second // KEDA's default
+	return newMetricsAPI(t, config)
+}
+
+func newMetricsAPI(t *testing.T, config *scalersconfig.ScalerConfig) *scaler {
+	t.Helper()
+	made, err := scalers.NewMetricsAPIScaler(config, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newScaler(t, made, config)
+}
+
+// Case 27: KEDA's own client of plain JSON.
+func TestMetricsAPIReadsTheValue(t *testing.T) {
+	t.Parallel()
+	a := newApp(t)
+	a.enqueue("mail", 3)
+	a.enqueue("video", 4)
+	s := serve(t, a.source())
+	for url, want := range map[string]float64{
+		"/api/scaler/mail/mail":                                   3,
+		"/api/scaler/mail":                                        7,
+		"/api/scaler?source=mail&queue=mail,video":                7,
+		"/api/scaler?queue=mail&metric=ready&target=1.5":          3,
+		"/api/scaler?queue=nobody":                                0,
+		"/api/scaler?queue=mail&max=2":                            2,
+		"/api/scaler?source=mail&queue=video&activationDepth=100": -1, // no such key
+	} {
+		x := metricsAPI(t, s, url, trigger{object: url})
+		got, active, err := x.poll(anyName)
+		switch {
+		case want < 0:
+			if err == nil {
+				t.Errorf("%s: %v, want an error", url, got)
+			}
+		case err != nil || got != want || active != (want > 0):
+			t.Errorf("%s: %v, %v, %v, want %v", url, got, active, err, want)
+		}
+	}
+	for location, want := range map[string]float64{
+		"perQueue.mail.pending": 3, "perQueue.mail.ready": 3, "perQueue.mail.running": 0, "targetQueueDepth": 10,
+	} {
+		x := metricsAPI(t, s, "/api/scaler/mail/mail", trigger{object: location, metadata: metadata{"valueLocation": location}})
+		if got, _, err := x.poll(anyName); err != nil || got != want {
+			t.Errorf("%s: %v, %v, want %v", location, got, err, want)
+		}
+	}
+	x := metricsAPI(t, s, "/api/scaler/mail/mail", trigger{object: "follows"})
+	follows := func(want float64) {
+		t.Helper()
+		eventually(t, 10*time.Second, "the value follows", func() bool {
+			got, active, err := x.poll(anyName)
+			return err == nil && got == want && active
+		})
+	}
+	follows(3)
+	a.enqueue("mail", 2)
+	follows(5)
+}
+
+// KEDA's client of Prometheus' text format, on the very page that Prometheus scrapes.
+func TestMetricsAPIReadsThePrometheusFormat(t *testing.T) {
+	t.Parallel()
+	a := newApp(t)
+	a.enqueue("mail", 3)
+	s := serve(t, a.source())
+	for location, want := range map[string]float64{
+		`leadsman_queue_jobs{source="mail",queue="mail",state="ready"}`:     3,
+		`leadsman_queue_jobs{source="mail",queue="mail",state="scheduled"}`: 0,
+		`leadsman_source_up{source="mail"}`:                                 1,
+	} {
+		x := metricsAPI(t, s, "/metrics", trigger{object: location, metadata: metadata{"format": "prometheus", "valueLocation": location}})
+		if got, _, err := x.poll(anyName); err != nil || got != want {
+			t.Errorf("%s: %v, %v, want %v", location, got, err, want)
+		}
+	}
+}
+
+func TestMetricsAPICarriesTheToken(t *testing.T) {
+	t.Parallel()
+	a := newApp(t)
+	a.enqueue("mail", 3)
+	good, narrow := newToken(t, "keda"), newToken(t, "narrow", "--queue", "bill-*")
+	s := serve(t, a.source()+tokensConfig(good, narrow))
+	for name, tc := range map[string]struct {
+		auth    map[string]string
+		refused string // the status; "" for none
+	}{
+		"bearer":       {map[string]string{"authMode": "bearer", "token": good.Token}, ""},
+		"header":       {map[string]string{"authMode": "apiKey", "apiKey": good.Token}, ""},
+		"parameter":    {map[string]string{"authMode": "apiKey", "apiKey": good.Token, "method": "query"}, ""},
+		"own header":   {map[string]string{"authMode": "apiKey", "apiKey": good.Token, "keyParamName": "X-Api-Key"}, ""},
+		"nothing":      {nil, "401"},
+		"wrong bearer": {map[string]string{"authMode": "bearer", "token": "ldm_keda_nonsense"}, "401"},
+		"wrong key":    {map[string]string{"authMode": "apiKey", "apiKey": "ldm_keda_nonsense", "method": "query"}, "401"},
+		"other queues": {map[string]string{"authMode": "bearer", "token": narrow.Token}, "403"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := metricsAPI(t, s, "/api/scaler/mail/mail", trigger{object: name, auth: tc.auth})
+			got, active, err := x.poll(anyName)
+			switch {
+			case tc.refused == "" && (err != nil || got != 3 || !active):
+				t.Errorf("%v, %v, %v", got, active, err)
+			case tc.refused != "" && (err == nil || !strings.Contains(err.Error(), tc.refused)):
+				t.Errorf("%v, %v, want status %s", got, err, tc.refused)
+			}
+		})
+	}
+	if lines := s.log.find(good.Token); len(lines) > 0 {
+		t.Errorf("the log shows a token: %q", lines)
+	}
+}
+
+// A database that is down is an error to KEDA, for its fallback, and never a 0; and no reason to end a process.
+func TestMetricsAPIFailsWhileTheDatabaseIsDown(t *testing.T) {
+	t.Parallel()
+	s := serve(t, "sources: {mail: {url: 'postgres://nobody@127.0.0.1:1/none', preset: river}}\n")
+	x := metricsAPI(t, s, "/api/scaler/mail/mail", trigger{})
+	if got, _, err := x.poll(anyName); err == nil || !strings.Contains(err.Error(), "503") {
+		t.Errorf("%v, %v, want status 503", got, err)
+	}
+	for path, want := range map[string]int{"/health": http.StatusOK, "/readiness": http.StatusServiceUnavailable, "/metrics": http.StatusOK} {
+		resp, err := http.Get("http://" + s.http + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("%s: %d, want %d", path, resp.StatusCode, want)
+		}
+	}
+}
