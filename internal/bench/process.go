@@ -50,6 +50,7 @@ func (b *bed) leadsmanOver(source, sampling map[string]any) *process {
 	}
 	config, err := json.Marshal(map[string]any{
 		"grpc":     map[string]any{"listen": addr},
+		"http":     map[string]any{"listen": b.freeAddr()}, // as in production: calls are counted
 		"log":      map[string]any{"level": "warn"},
 		"sampling": sampling,
 		"sources":  map[string]any{"bench": source},
