@@ -51,7 +51,7 @@ func newRootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newServeCommand(), newEnqueueCommand(), newWorkCommand(), newTokenCommand(), newTriggerSQLCommand(),
-		newVersionCommand())
+	root.AddCommand(newServeCommand(), newInspectCommand(), newExplainCommand(), newEnqueueCommand(), newWorkCommand(),
+		newTokenCommand(), newTriggerSQLCommand(), newVersionCommand())
 	return root
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"net"
 	"os"
 	"os/signal"
 	"syscall"
@@ -13,7 +12,6 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
-	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 
 	"github.com/leadsman/leadsman/storage/storagetest"
 )
@@ -43,24 +41,14 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
-			for _, name := range []string{"LEADSMAN_GRPC_LISTEN", "LEADSMAN_HTTP_LISTEN"} {
-				listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-				if err != nil {
-					return err
-				}
-				defer listener.Close()
-				env.Setenv(name, listener.Addr().String())
-			}
+			free := freeAddresses(t, 2)
+			env.Setenv("LEADSMAN_GRPC_LISTEN", free[0])
+			env.Setenv("LEADSMAN_HTTP_LISTEN", free[1])
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"get": getOverHTTP,
-			"serving": func(ts *testscript.TestScript, _ bool, _ []string) {
-				await(ts, func(ctx context.Context, conn *grpc.ClientConn) bool {
-					reply, err := healthpb.NewHealthClient(conn).Check(ctx, &healthpb.HealthCheckRequest{})
-					return err == nil && reply.GetStatus() == healthpb.HealthCheckResponse_SERVING
-				})
-			},
+			"serving": serving,
+			"get":     getOverHTTP,
 			"active": func(ts *testscript.TestScript, neg bool, args []string) {
 				await(ts, func(ctx context.Context, conn *grpc.ClientConn) bool {
 					ref := &pb.ScaledObjectRef{Name: "script", ScalerMetadata: map[string]string{"queue": args[0]}}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -159,42 +158,4 @@ func flow(list []string) string {
 		quoted[i] = string(text)
 	}
 	return "[" + strings.Join(quoted, ", ") + "]"
-}
-
-func newTokenCheckCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "check TOKEN|-",
-		Short: "Tell whether a token has the right form, and its SHA-256",
-		Long: `Tell whether a token has the right form, and its SHA-256, to find its entry in the configuration file.
-
-With - the token is read from standard input, where other users of the machine do not see it. The token itself is
-never printed, and no server is asked.`,
-		Example: `  leadsman token check - < token.txt
-  kubectl get secret leadsman-token -o jsonpath='{.data.token}' | base64 -d | leadsman token check -`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			token := args[0]
-			if token == "-" {
-				var err error
-				if token, err = firstLine(cmd.InOrStdin()); err != nil {
-					return err
-				}
-			}
-			id, err := scaler.ParseToken(token)
-			if err != nil {
-				return fmt.Errorf("this is no token: %w", err)
-			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "id:     %s\nsha256: %s\n", id, scaler.HashToken(token))
-			return err
-		},
-	}
-}
-
-// firstLine reads a token as the server takes it, without white space around it.
-func firstLine(in io.Reader) (string, error) {
-	line, err := bufio.NewReader(io.LimitReader(in, 2*scaler.MaxToken)).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return "", fmt.Errorf("standard input: %w", err)
-	}
-	return strings.TrimSpace(line), nil
 }
