@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	pb "github.com/kedacore/keda/v2/pkg/scalers/externalscaler"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/leadsman/leadsman/scaler"
 	"github.com/leadsman/leadsman/storage/memory"
@@ -50,5 +51,5 @@ func benched(b *testing.B) *bed {
 	b.Helper()
 	store := memory.New()
 	store.Enqueue("mail", 100)
-	return serve(b, func(o *scaler.Options) { o.Logger = slog.New(slog.DiscardHandler) }, source(b, "jobs", store))
+	return serve(b, func(o *scaler.Options) { o.Logger, o.Metrics = slog.New(slog.DiscardHandler), prometheus.NewRegistry() }, source(b, "jobs", store))
 }
