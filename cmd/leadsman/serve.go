@@ -22,6 +22,8 @@ The configuration is a YAML file (--config or LEADSMAN_CONFIG); environment vari
 before both. One source can come from the environment alone: LEADSMAN_URL and LEADSMAN_PRESET. With no source at
 all, leadsman makes a queue of its own in the working folder, leadsman.db, to try things out with.
 
+KEDA asks over gRPC. HTTP has an address of its own, for KEDA's metrics-api trigger, scripts, probes and Prometheus.
+
 Access rules and certificates are picked up within seconds when their files change; other keys at a restart.`,
 		Example: `  # Try it: a queue of its own, in leadsman.db
   leadsman serve
