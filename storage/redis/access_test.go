@@ -82,8 +82,8 @@ func TestTLSWithItsAuthorityAndAClientCertificate(t *testing.T) {
 	server := storagetest.StartRedis(t, storagetest.WithMutualTLS())
 	cert, key := server.ClientCertificate()
 	engine := open(t, server.URL()+"?caFile="+server.CAFile()+"&certFile="+cert+"&keyFile="+key)
-	s := watch(t, engine)
-	s.is(t, driver.ModeTracking)
+	s := storagetest.Watch(t, engine)
+	s.AwaitWatch(t, driver.ModeTracking)
 	shopOf(t, server).Insert("mail", 1)
 	if got := ready(t, engine, "mail"); got != 1 {
 		t.Errorf("ready = %d, want 1", got)

@@ -1,11 +1,7 @@
 package redis_test
 
 import (
-	"bytes"
-	"io"
-	"net"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -31,73 +27,69 @@ func neverZero(t *testing.T, engine *redis.Engine, queue string, n int64) {
 	})
 }
 
+// watched starts a server, an engine of it that watches, and a shop with one job, which was read.
+func watched(t *testing.T, options ...storagetest.RedisOption) (
+	*storagetest.RedisServer, *redis.Engine, *shopper, *storagetest.Recorder,
+) {
+	t.Helper()
+	t.Parallel()
+	server := storagetest.StartRedis(t, options...)
+	engine, shop := open(t, server.URL()), shopOf(t, server)
+	s := storagetest.Watch(t, engine)
+	s.AwaitWatch(t, driver.ModeTracking)
+	shop.Insert("mail", 1)
+	read(t, engine, "mail")
+	return server, engine, shop, s
+}
+
 // returns waits until a watcher that has lost its server has it again: it signals all, and then each insert.
-func returns(t *testing.T, engine *redis.Engine, s *sink, before seen, insert func()) {
+func returns(t *testing.T, engine *redis.Engine, s *storagetest.Recorder, before storagetest.Told, insert func()) {
 	t.Helper()
 	began := time.Now()
-	s.wait(t, "tracking again, and a signal for all", func(now seen) bool {
-		return now.mode == driver.ModeTracking && now.signals[""] > before.signals[""]
+	s.Await(t, "tracking again, and a signal for all", func(now storagetest.Told) bool {
+		return now.Mode == driver.ModeTracking && now.Signals[""] > before.Signals[""]
 	})
 	t.Logf("signalled %s after the return", time.Since(began))
 	eventually(t, "the queue is read", func() bool { _, err := tryRead(t, engine, "mail"); return err == nil })
-	before = s.now()
+	before = s.Told()
 	insert()
-	s.wait(t, "a signal for the insert", func(now seen) bool {
-		return now.signals["mail"]+now.signals[""] > before.signals["mail"]+before.signals[""]
-	})
+	s.AwaitSignal(t, "mail", before)
 }
 
 func TestWatchOutlivesAKilledConnection(t *testing.T) {
-	t.Parallel()
-	server := storagetest.StartRedis(t)
-	engine, shop := open(t, server.URL()), shopOf(t, server)
-	s := watch(t, engine)
-	s.is(t, driver.ModeTracking)
-	shop.Insert("mail", 1)
+	server, engine, _, s := watched(t)
 	for range 5 {
 		neverZero(t, engine, "mail", 1)
-		before := s.now()
+		before := s.Told()
 		server.Do(t, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
 		returns(t, engine, s, before, func() { server.Do(t, "RPUSH", "shop:mail:wait", "1"); server.Do(t, "RPOP", "shop:mail:wait") })
 	}
-	if modes := s.now().modes; len(modes) > 1 {
+	if modes := s.Told().Modes; len(modes) > 1 {
 		t.Logf("modes: %q", modes) // it may have been quick enough to tell nobody
 	}
 }
 
 func TestWatchOutlivesARestartAndAFlush(t *testing.T) {
-	t.Parallel()
-	server := storagetest.StartRedis(t)
-	engine, shop := open(t, server.URL()), shopOf(t, server)
-	s := watch(t, engine)
-	s.is(t, driver.ModeTracking)
-	shop.Insert("mail", 1)
-	read(t, engine, "mail")
+	server, engine, _, s := watched(t)
 
-	before := s.now()
+	before := s.Told()
 	server.Do(t, "FLUSHALL")
-	s.wait(t, "a signal for all", func(now seen) bool { return now.signals[""] > before.signals[""] })
+	s.Await(t, "a signal for all", func(now storagetest.Told) bool { return now.Signals[""] > before.Signals[""] })
 	if got := ready(t, engine, "mail"); got != 0 {
 		t.Errorf("ready = %d after FLUSHALL, want 0", got)
 	}
 
 	server.Kill(t)
-	s.wait(t, "edge polling", func(s seen) bool { return s.mode == driver.ModeEdgePoll && strings.Contains(s.why, "not connected") })
+	s.AwaitMode(t, driver.ModeEdgePoll, "not connected")
 	_, err := tryRead(t, engine, "mail")
 	fails(t, err, driver.Unavailable, "refuse")
-	before = s.now()
+	before = s.Told()
 	server.Start(t)
 	returns(t, engine, s, before, func() { shopOf(t, server).Insert("mail", 1) })
 }
 
 func TestReadOfAServerThatSleepsIsATimeout(t *testing.T) {
-	t.Parallel()
-	server := storagetest.StartRedis(t, storagetest.WithConfig("enable-debug-command", "yes"))
-	engine, shop := open(t, server.URL()), shopOf(t, server)
-	s := watch(t, engine)
-	s.is(t, driver.ModeTracking)
-	shop.Insert("mail", 1)
-	read(t, engine, "mail")
+	server, engine, shop, s := watched(t, storagetest.WithConfig("enable-debug-command", "yes"))
 	asleep := make(chan struct{})
 	go func() {
 		defer close(asleep)
@@ -110,30 +102,20 @@ func TestReadOfAServerThatSleepsIsATimeout(t *testing.T) {
 		}
 		return err != nil
 	})
-	before := s.now()
 	<-asleep
 	neverZero(t, engine, "mail", 1)
-	_ = before
-	s.is(t, driver.ModeTracking)
+	s.AwaitWatch(t, driver.ModeTracking)
 	read(t, engine, "mail")
-	before = s.now()
+	before := s.Told()
 	shop.Insert("mail", 1)
-	s.wait(t, "a signal", func(now seen) bool {
-		return now.signals["mail"]+now.signals[""] > before.signals["mail"]+before.signals[""]
-	})
+	s.AwaitSignal(t, "mail", before)
 }
 
 func TestWatchNoticesAServerThatIsStopped(t *testing.T) {
-	t.Parallel()
-	server := storagetest.StartRedis(t)
-	engine, shop := open(t, server.URL()), shopOf(t, server)
-	s := watch(t, engine)
-	s.is(t, driver.ModeTracking)
-	shop.Insert("mail", 1)
-	read(t, engine, "mail")
+	server, engine, shop, s := watched(t)
 	server.Signal(t, syscall.SIGSTOP)
-	s.wait(t, "edge polling", func(s seen) bool { return s.mode == driver.ModeEdgePoll })
-	before := s.now()
+	s.AwaitMode(t, driver.ModeEdgePoll, "")
+	before := s.Told()
 	server.Signal(t, syscall.SIGCONT)
 	returns(t, engine, s, before, func() { shop.Insert("mail", 1) })
 	neverZero(t, engine, "mail", 2)
@@ -153,32 +135,32 @@ func insertAt(t *testing.T, server *storagetest.RedisServer, n, replicas int) {
 	})
 }
 
-func TestSentinelFailOverIsFollowed(t *testing.T) {
+// follows makes sure that an engine follows a set of servers from one primary to the next.
+func follows(t *testing.T, next func(*storagetest.RedisSentinel) *storagetest.RedisServer) {
+	t.Helper()
 	t.Parallel()
 	set := storagetest.StartSentinel(t)
 	engine := open(t, sentinelURL(set))
-	s := watch(t, engine)
-	s.is(t, driver.ModeTracking)
+	s := storagetest.Watch(t, engine)
+	s.AwaitWatch(t, driver.ModeTracking)
 	insertAt(t, set.Primary(t), 3, 1)
 	neverZero(t, engine, "mail", 3)
-	before := s.now()
-	primary := set.FailOver(t) // the old one lives on, as a replica
+	before := s.Told()
+	primary := next(set)
 	returns(t, engine, s, before, func() { insertAt(t, primary, 2, 0) })
 	neverZero(t, engine, "mail", 5)
 }
 
+func TestSentinelFailOverIsFollowed(t *testing.T) {
+	follows(t, func(set *storagetest.RedisSentinel) *storagetest.RedisServer {
+		return set.FailOver(t) // the old one lives on, as a replica
+	})
+}
+
 func TestSentinelsAreAskedWhenTheMasterDies(t *testing.T) {
-	t.Parallel()
-	set := storagetest.StartSentinel(t)
-	engine := open(t, sentinelURL(set))
-	s := watch(t, engine)
-	s.is(t, driver.ModeTracking)
-	insertAt(t, set.Primary(t), 3, 1)
-	neverZero(t, engine, "mail", 3)
-	before := s.now()
-	primary := set.AwaitFailOver(t, set.KillPrimary(t))
-	returns(t, engine, s, before, func() { insertAt(t, primary, 2, 0) })
-	neverZero(t, engine, "mail", 5)
+	follows(t, func(set *storagetest.RedisSentinel) *storagetest.RedisServer {
+		return set.AwaitFailOver(t, set.KillPrimary(t))
+	})
 }
 
 func TestSentinelsThatDoNotKnowTheMasterAreAnError(t *testing.T) {
@@ -204,8 +186,8 @@ func TestClusterFailOverIsFollowed(t *testing.T) {
 	t.Parallel()
 	cluster := storagetest.StartRedisCluster(t, storagetest.WithReplicas(1))
 	engine := open(t, "redis+cluster://"+strings.Join(cluster.Addrs(), ","))
-	s := watch(t, engine)
-	s.is(t, driver.ModeTracking)
+	s := storagetest.Watch(t, engine)
+	s.AwaitWatch(t, driver.ModeTracking)
 	shop := &shopper{t, func(tb testing.TB, command ...string) {
 		tb.Helper()
 		if err := cluster.Do(tb, command...).Error(); err != nil {
@@ -229,11 +211,11 @@ func TestClusterFailOverIsFollowed(t *testing.T) {
 	neverZero(t, engine, "mail", 3)
 	eventually(t, "an insert is signalled", func() bool {
 		read(t, engine, "mail")
-		before := s.now()
+		before := s.Told()
 		shop.do("LPUSH", "shop:mail:wait", "1")
 		shop.do("LPOP", "shop:mail:wait")
 		for range 200 {
-			if now := s.now(); now.signals["mail"]+now.signals[""] > before.signals["mail"]+before.signals[""] {
+			if s.Told().Of("mail") > before.Of("mail") {
 				return true
 			}
 			time.Sleep(time.Millisecond)
@@ -260,65 +242,4 @@ func TestReplicaThatHasLostItsMasterIsAnError(t *testing.T) {
 		}
 		return err != nil
 	})
-}
-
-// A proxy passes bytes to a server, and hangs up at a word that it does not like.
-func proxy(t *testing.T, to, dislikes string) (address string) {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var running sync.WaitGroup
-	t.Cleanup(func() {
-		_ = listener.Close()
-		running.Wait()
-	})
-	running.Go(func() {
-		for {
-			client, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			running.Go(func() { pass(client, to, dislikes) })
-		}
-	})
-	return listener.Addr().String()
-}
-
-func pass(client net.Conn, to, dislikes string) {
-	defer func() { _ = client.Close() }()
-	server, err := net.Dial("tcp", to)
-	if err != nil {
-		return
-	}
-	defer func() { _ = server.Close() }()
-	var back sync.WaitGroup
-	back.Go(func() {
-		_, _ = io.Copy(client, server)
-		_ = client.Close()
-	})
-	defer back.Wait()
-	defer func() { _ = server.Close() }()
-	b := make([]byte, 64<<10)
-	for {
-		n, err := client.Read(b)
-		if err != nil || bytes.Contains(b[:n], []byte(dislikes)) {
-			return
-		}
-		if _, err := server.Write(b[:n]); err != nil {
-			return
-		}
-	}
-}
-
-// Case 37.
-func TestProxyThatHangsUpAtHelloIsReadWithoutIt(t *testing.T) {
-	t.Parallel()
-	server := storagetest.StartRedis(t, storagetest.WithPassword("hunter2"))
-	engine := open(t, strings.Replace(server.URL(), server.Addr(), proxy(t, server.Addr(), "HELLO"), 1))
-	shopOf(t, server).Insert("mail", 2)
-	s := watch(t, engine)
-	s.wait(t, "edge polling", func(s seen) bool { return s.mode == driver.ModeEdgePoll && strings.Contains(s.why, "HELLO") })
-	neverZero(t, engine, "mail", 2)
 }

@@ -3,10 +3,7 @@ package redis_test
 import (
 	"context"
 	"errors"
-	"maps"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -28,74 +25,6 @@ func eventually(t *testing.T, what string, condition func() bool) {
 			t.Fatalf("not within %s: %s", patience, what)
 		}
 	}
-}
-
-// A sink remembers what a Watcher reported.
-type sink struct {
-	mu    sync.Mutex
-	state seen
-}
-
-type seen struct {
-	mode    driver.Mode
-	why     string
-	modes   []driver.Mode
-	signals map[string]int
-}
-
-func (s *sink) Signal(queue string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.state.signals[queue]++
-}
-
-func (s *sink) Push(mode driver.Mode, reason string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.state.mode, s.state.why = mode, reason
-	s.state.modes = append(s.state.modes, mode)
-}
-
-func (s *sink) now() seen {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	out := s.state
-	out.modes = slices.Clone(out.modes)
-	out.signals = maps.Clone(out.signals)
-	return out
-}
-
-// wait waits until what was seen fits.
-func (s *sink) wait(t *testing.T, what string, fits func(seen) bool) {
-	t.Helper()
-	defer func() {
-		if t.Failed() {
-			t.Logf("seen: %+v", s.now())
-		}
-	}()
-	eventually(t, what, func() bool { return fits(s.now()) })
-}
-
-// is waits until the watcher has said that it is in a mode, and has signalled all for what it had missed.
-func (s *sink) is(t *testing.T, mode driver.Mode) {
-	t.Helper()
-	s.wait(t, "the mode is "+string(mode), func(s seen) bool { return s.mode == mode && s.signals[""] > 0 })
-}
-
-// watch watches until the test ends.
-func watch(t *testing.T, engine *redis.Engine) *sink {
-	t.Helper()
-	s := &sink{state: seen{signals: map[string]int{}}}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- engine.Watch(ctx, s) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Errorf("Watch: %v", err)
-		}
-	})
-	return s
 }
 
 // read reads queues and fails the test where that cannot be.

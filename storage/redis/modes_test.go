@@ -28,21 +28,19 @@ func user(t *testing.T, server *storagetest.RedisServer, preset driver.Redis, mo
 }
 
 // wakes makes sure that an insert is signalled in the given mode, each time.
-func wakes(t *testing.T, server *storagetest.RedisServer, engine *redis.Engine, s *sink, mode driver.Mode, announce func()) {
+func wakes(t *testing.T, server *storagetest.RedisServer, engine *redis.Engine, s *storagetest.Recorder, mode driver.Mode, announce func()) {
 	t.Helper()
 	shop := shopOf(t, server)
-	s.is(t, mode)
+	s.AwaitWatch(t, mode)
 	read(t, engine, "mail")
 	for n := int64(1); n <= 3; n++ {
-		before := s.now().signals
+		before := s.Told()
 		shop.Insert("mail", 1)
 		if announce != nil {
 			announce()
 		}
-		s.wait(t, "a signal for the queue", func(now seen) bool {
-			return now.signals["mail"]+now.signals[""] > before["mail"]+before[""]
-		})
-		eventually(t, "the job is seen", func() bool { return ready(t, engine, "mail") == n })
+		s.AwaitSignal(t, "mail", before)
+		eventually(t, "the job is storagetest.Told", func() bool { return ready(t, engine, "mail") == n })
 	}
 }
 
@@ -50,7 +48,7 @@ func wakes(t *testing.T, server *storagetest.RedisServer, engine *redis.Engine, 
 func TestWatchTracksForAUserThatMayOnlyRead(t *testing.T) {
 	server := storagetest.StartRedis(t)
 	engine := user(t, server, shop, "+client|tracking")
-	wakes(t, server, engine, watch(t, engine), driver.ModeTracking, nil)
+	wakes(t, server, engine, storagetest.Watch(t, engine), driver.ModeTracking, nil)
 	if notes := read(t, engine, "mail").Notes; len(notes) != 0 {
 		t.Errorf("notes = %q, want none", notes)
 	}
@@ -70,7 +68,7 @@ func TestWatchListensToTheLibraryWhereTrackingIsRefused(t *testing.T) {
 				return []driver.RedisEvent{event}
 			}
 			engine := user(t, server, preset, "+subscribe", "+psubscribe", "+xread", "+xrevrange", "&shop:mail:bell", "&shop:mail:b*")
-			wakes(t, server, engine, watch(t, engine), driver.ModeEvents, func() {
+			wakes(t, server, engine, storagetest.Watch(t, engine), driver.ModeEvents, func() {
 				if event.Stream != "" {
 					server.Do(t, "XADD", event.Stream, "*", "event", "waiting")
 				} else {
@@ -84,20 +82,18 @@ func TestWatchListensToTheLibraryWhereTrackingIsRefused(t *testing.T) {
 func TestWatchTakesKeyspaceNotificationsWhereNothingBetterIs(t *testing.T) {
 	server := storagetest.StartRedis(t, storagetest.WithConfig("notify-keyspace-events", "Kzls"))
 	engine := user(t, server, shop, "+subscribe", "+config|get", "&*")
-	wakes(t, server, engine, watch(t, engine), driver.ModeKeyspace, nil)
+	wakes(t, server, engine, storagetest.Watch(t, engine), driver.ModeKeyspace, nil)
 }
 
 func TestWatchBelievesInKeyspaceNotificationsOnceItHeardOne(t *testing.T) {
 	server := storagetest.StartRedis(t, storagetest.WithConfig("notify-keyspace-events", "KA"))
 	engine := user(t, server, shop, "+subscribe", "&*")
-	s := watch(t, engine)
+	s := storagetest.Watch(t, engine)
 	read(t, engine, "mail")
-	s.wait(t, "edge polling, because nothing was heard", func(s seen) bool {
-		return s.mode == driver.ModeEdgePoll && strings.Contains(s.why, "CONFIG GET is refused")
-	})
+	s.AwaitMode(t, driver.ModeEdgePoll, "CONFIG GET is refused") // and nothing was heard
 	eventually(t, "keyspace notifications", func() bool {
 		shopOf(t, server).Insert("mail", 1)
-		return s.now().mode == driver.ModeKeyspace
+		return s.Told().Mode == driver.ModeKeyspace
 	})
 }
 
@@ -114,13 +110,13 @@ func TestWatchSaysWhyItPolls(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := storagetest.StartRedis(t, storagetest.WithConfig("notify-keyspace-events", test.events))
 			engine := user(t, server, shop, test.more...)
-			s := watch(t, engine)
+			s := storagetest.Watch(t, engine)
 			read(t, engine, "mail")
-			s.wait(t, "edge polling", func(s seen) bool { return s.mode == driver.ModeEdgePoll && strings.Contains(s.why, "CLIENT TRACKING") })
+			s.AwaitMode(t, driver.ModeEdgePoll, "CLIENT TRACKING")
 			if name == "all is refused" {
 				return
 			}
-			s.wait(t, test.reason, func(s seen) bool { return strings.Contains(s.why, test.reason) })
+			s.AwaitMode(t, driver.ModeEdgePoll, test.reason)
 		})
 	}
 }
@@ -129,8 +125,8 @@ func TestWatchTracksOnceItMay(t *testing.T) {
 	server := storagetest.StartRedis(t)
 	engine := user(t, server, shop)
 	engine.Hurry()
-	s := watch(t, engine)
-	s.wait(t, "edge polling", func(s seen) bool { return s.mode == driver.ModeEdgePoll })
+	s := storagetest.Watch(t, engine)
+	s.AwaitMode(t, driver.ModeEdgePoll, "")
 	server.Do(t, "ACL", "SETUSER", "reader", "+client|tracking")
 	wakes(t, server, engine, s, driver.ModeTracking, nil)
 }
@@ -143,8 +139,8 @@ func TestOldServersAreReadWithoutHello(t *testing.T) {
 	if got := ready(t, engine, "mail"); got != 2 {
 		t.Errorf("ready = %d, want 2", got)
 	}
-	s := watch(t, engine)
-	s.wait(t, "edge polling", func(s seen) bool { return s.mode == driver.ModeEdgePoll })
+	s := storagetest.Watch(t, engine)
+	s.AwaitMode(t, driver.ModeEdgePoll, "")
 }
 
 func TestProtocol2IsSpokenWhereTheURLSaysSo(t *testing.T) {

@@ -56,9 +56,10 @@ var (
 type subject struct {
 	Fixture
 
-	t      *testing.T
-	reader driver.Reader
-	source *storage.Source // of reader; it checks each reading against the contract
+	t       *testing.T
+	reader  driver.Reader
+	watcher driver.Watcher  // reader, where it is one
+	source  *storage.Source // of reader; it checks each reading against the contract
 }
 
 func open(t *testing.T, h Harness) *subject {
@@ -66,7 +67,12 @@ func open(t *testing.T, h Harness) *subject {
 	before := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, before) }) // registered first, so it comes after all that Open left
 	reader, fixture := h.Open(t)
-	return &subject{Fixture: fixture, t: t, reader: reader, source: own(t, reader)}
+	watcher, ok := reader.(driver.Watcher)
+	s := &subject{Fixture: fixture, t: t, reader: reader, watcher: watcher, source: own(t, reader)}
+	if push(h) && !ok {
+		t.Fatalf("%T declares a push mode and is no driver.Watcher", reader)
+	}
+	return s
 }
 
 // own makes a Source of a reader and closes it when the test ends.

@@ -3,8 +3,6 @@ package storagetest
 import (
 	"context"
 	"fmt"
-	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -22,107 +20,17 @@ var watchTests = []suiteTest{
 	{"WatchReturnsNilWhenItsContextWasDoneBefore", push, testWatchEndsBeforeItBegan},
 }
 
-// A record is what a Sink was told, in order.
-type record struct {
-	modes   []driver.Mode
-	reasons []string // of modes
-	signals []string
-}
-
-// A recorder is a Sink that remembers.
-type recorder struct {
-	changed chan struct{} // holds a token after a change
-
-	mu  sync.Mutex
-	all record
-}
-
-func newRecorder() *recorder { return &recorder{changed: make(chan struct{}, 1)} }
-
-// Signal implements driver.Sink.
-func (r *recorder) Signal(queue string) {
-	r.change(func(all *record) { all.signals = append(all.signals, queue) })
-}
-
-// Push implements driver.Sink.
-func (r *recorder) Push(mode driver.Mode, reason string) {
-	r.change(func(all *record) { all.modes, all.reasons = append(all.modes, mode), append(all.reasons, reason) })
-}
-
-func (r *recorder) change(do func(*record)) {
-	r.mu.Lock()
-	do(&r.all)
-	r.mu.Unlock()
-	select {
-	case r.changed <- struct{}{}:
-	default:
-	}
-}
-
-func (r *recorder) snapshot() record {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return record{slices.Clone(r.all.modes), slices.Clone(r.all.reasons), slices.Clone(r.all.signals)}
-}
-
-// await waits until a condition on the record holds, looking again after each change.
-func (r *recorder) await(t *testing.T, what string, condition func(record) bool) {
-	t.Helper()
-	for timeout := time.After(patience); !condition(r.snapshot()); {
-		r.next(t, what, timeout)
-	}
-}
-
-// next waits for a change.
-func (r *recorder) next(t *testing.T, what string, timeout <-chan time.Time) {
-	t.Helper()
-	select {
-	case <-r.changed:
-	case <-timeout:
-		t.Fatalf("not within %s: %s; told: %q", patience, what, r.snapshot())
-	}
-}
-
-// watch starts a Watch, waits until it is in its best mode, and makes sure that it ends well with the test.
-func (s *subject) watch(h Harness) *recorder {
+// watch watches until the test ends, and returns when the watcher is in its best mode.
+func (s *subject) watch(h Harness) *Recorder {
 	s.t.Helper()
-	r := newRecorder()
-	stop := s.startWatch(context.Background(), r)
-	s.t.Cleanup(stop)
-	r.await(s.t, "the mode is "+string(h.Abilities.Push), func(told record) bool {
-		return len(told.modes) > 0 && told.modes[len(told.modes)-1] == h.Abilities.Push
-	})
+	r := Watch(s.t, s.watcher)
+	r.AwaitMode(s.t, h.Abilities.Push, "")
 	return r
-}
-
-// startWatch starts a Watch and returns what ends it.
-func (s *subject) startWatch(ctx context.Context, sink driver.Sink) (stop func()) {
-	s.t.Helper()
-	watcher, ok := s.reader.(driver.Watcher)
-	if !ok {
-		s.t.Fatalf("%T declares a push mode and is no driver.Watcher", s.reader)
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan error, 1)
-	go func() { done <- watcher.Watch(ctx, sink) }()
-	return func() {
-		s.t.Helper()
-		cancel()
-		select {
-		case err := <-done:
-			if err != nil {
-				s.t.Errorf("Watch = %v after its context was done, want nil", err)
-			}
-		case <-time.After(patience):
-			s.t.Fatalf("Watch did not return within %s of its context's end", patience)
-		}
-	}
 }
 
 func testMode(t *testing.T, h Harness) {
 	s := open(t, h)
-	told := s.watch(h).snapshot()
-	if reason := told.reasons[len(told.reasons)-1]; reason != "" && h.Abilities.Push != driver.ModeEdgePoll {
+	if reason := s.watch(h).Told().Reason; reason != "" && h.Abilities.Push != driver.ModeEdgePoll {
 		t.Errorf("the best mode has a reason: %q", reason)
 	}
 }
@@ -130,11 +38,9 @@ func testMode(t *testing.T, h Harness) {
 func testSignal(t *testing.T, h Harness) {
 	s := open(t, h)
 	r := s.watch(h)
-	before := len(r.snapshot().signals)
+	before := r.Told()
 	s.Insert("mail", 1)
-	r.await(t, "a signal for mail", func(told record) bool {
-		return slices.ContainsFunc(told.signals[before:], func(queue string) bool { return queue == "mail" || queue == "" })
-	})
+	r.AwaitSignal(t, "mail", before)
 }
 
 // Whoever waits for a job reads first, and again after each signal.
@@ -145,11 +51,9 @@ func testSignalAfterRead(t *testing.T, h Harness) {
 		if got := s.queue("mail").Ready; got != n-1 {
 			t.Fatalf("ready = %d, want %d", got, n-1)
 		}
-		before := len(r.snapshot().signals)
+		before := r.Told()
 		s.Insert("mail", 1)
-		r.await(t, "a signal for mail", func(told record) bool {
-			return slices.ContainsFunc(told.signals[before:], func(queue string) bool { return queue == "mail" || queue == "" })
-		})
+		r.AwaitSignal(t, "mail", before)
 	}
 }
 
@@ -205,8 +109,8 @@ func testBurst(t *testing.T, h Harness) {
 func testWatchEnds(t *testing.T, h Harness) {
 	s := open(t, h)
 	r := newRecorder()
-	stop := s.startWatch(t.Context(), r)
-	r.await(t, "a mode", func(told record) bool { return len(told.modes) > 0 })
+	stop := startWatch(t.Context(), t, s.watcher, r)
+	r.Await(t, "a mode", func(told Told) bool { return len(told.Modes) > 0 })
 	stop()
 }
 
@@ -214,5 +118,5 @@ func testWatchEndsBeforeItBegan(t *testing.T, h Harness) {
 	s := open(t, h)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	s.startWatch(ctx, newRecorder())()
+	startWatch(ctx, t, s.watcher, newRecorder())()
 }
