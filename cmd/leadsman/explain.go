@@ -138,7 +138,7 @@ func (o *explainOptions) subjects(stdin io.Reader, args []string) ([]subject, er
 			triggers: []subjectTrigger{{metadata: pairs}},
 		}}, nil
 	}
-	var all explainDocuments
+	all := explainDocuments{others: map[string]bool{}}
 	for _, name := range o.files {
 		data, err := readInput(name, stdin)
 		if err == nil {

@@ -21,15 +21,13 @@ const (
 // An explainObject is what explain reads of a Kubernetes object. It is lenient: whether all of an object is right is a
 // question for doctor and for the API server.
 type explainObject struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
-	Metadata   struct {
+	Kind     string `json:"kind"`
+	Metadata struct {
 		Name        string            `json:"name"`
 		Namespace   string            `json:"namespace"`
 		Annotations map[string]string `json:"annotations"`
 	} `json:"metadata"`
-	Spec  explainSpec       `json:"spec"`
-	Items []json.RawMessage `json:"items"` // of a List
+	Spec explainSpec `json:"spec"`
 }
 
 type explainSpec struct {
@@ -105,33 +103,56 @@ func splitYAML(data []byte) [][]byte {
 	return append(all, document.Bytes())
 }
 
+// addObject takes an object, or those of a List. Objects of other kinds may look as they like.
 func (m *explainDocuments) addObject(raw []byte) error {
-	var object explainObject
-	if err := json.Unmarshal(raw, &object); err != nil {
-		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			return fmt.Errorf("%s must not be %s", wrong.Field, article(wrong.Value))
-		}
+	var head struct {
+		APIVersion string          `json:"apiVersion"`
+		Kind       string          `json:"kind"`
+		Items      json.RawMessage `json:"items"`
+	}
+	if err := decodeObject(raw, &head); err != nil {
 		return err
 	}
-	keda := strings.HasPrefix(object.APIVersion, "keda.sh/")
+	var object explainObject
 	switch {
-	case len(object.Items) > 0:
-		for _, item := range object.Items {
+	case strings.HasSuffix(head.Kind, "List"):
+		var items []json.RawMessage
+		if err := decodeObject(head.Items, &items); err != nil {
+			return err
+		}
+		for _, item := range items {
 			if err := m.addObject(item); err != nil {
 				return err
 			}
 		}
-	case keda && (object.Kind == kindScaledObject || object.Kind == kindScaledJob):
-		m.scaled = append(m.scaled, object)
-	case len(object.Spec.Template.Spec.Containers) > 0:
-		m.workloads = append(m.workloads, object)
-	case object.Kind != "":
-		if m.others == nil {
-			m.others = map[string]bool{}
+	case strings.HasPrefix(head.APIVersion, "keda.sh/") && (head.Kind == kindScaledObject || head.Kind == kindScaledJob):
+		if err := decodeObject(raw, &object); err != nil {
+			return err
 		}
-		m.others[object.Kind] = true
+		m.scaled = append(m.scaled, object)
+	case head.Kind == "": // an empty document
+	case json.Unmarshal(raw, &object) == nil && len(object.Spec.Template.Spec.Containers) > 0:
+		m.workloads = append(m.workloads, object)
+	default:
+		m.others[head.Kind] = true
 	}
 	return nil
+}
+
+// decodeObject decodes JSON; the error says where it is not what it must be.
+func decodeObject(raw []byte, to any) error {
+	if len(raw) == 0 {
+		return nil
+	}
+	err := json.Unmarshal(raw, to)
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		where := wrong.Field
+		if where == "" {
+			where = "what is to be an object"
+		}
+		return fmt.Errorf("%s must not be %s", where, article(wrong.Value))
+	}
+	return err
 }
 
 func article(what string) string {
