@@ -34,7 +34,8 @@ type lane struct {
 	credit  time.Duration                        // how much time for reading it may save up
 
 	mu       sync.Mutex
-	running  bool          // a goroutine is in loop
+	running  bool          // its goroutine is in loop, and stays there until close
+	work     chan struct{} // closed when there is a next flight; nil when the goroutine does not wait for one
 	current  *flight       // being read
 	next     *flight       // collecting wants
 	rest     time.Time     // no read starts before, but for urgent callers
@@ -141,10 +142,20 @@ func (l *lane) join(s *Sampler, o order) (*flight, error) {
 		l.running = true
 		s.reads.Go(l.loop)
 	}
+	l.rouseLocked()
 	return l.next, nil
 }
 
-// loop reads until nobody waits.
+// rouseLocked ends the wait for work.
+func (l *lane) rouseLocked() {
+	if l.work != nil {
+		close(l.work)
+		l.work = nil
+	}
+}
+
+// loop reads whatever anybody waits for, until the lane is closed. It is one goroutine for all reads, because a fresh one
+// would have to grow its stack for each.
 func (l *lane) loop() {
 	for f := l.take(); f != nil; f = l.take() {
 		err := l.read(f)
@@ -152,10 +163,17 @@ func (l *lane) loop() {
 	}
 }
 
-// take waits until the rest is over and makes the next flight the current one; nil when nobody waits.
+// take waits for work and until the rest is over, and makes the next flight the current one; nil when the lane is closed.
 func (l *lane) take() *flight {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	for l.next == nil && !l.closed {
+		work := make(chan struct{})
+		l.work = work
+		l.mu.Unlock()
+		<-work
+		l.mu.Lock()
+	}
 	for l.next != nil && !l.next.urgent && !l.closed {
 		rest := time.Until(l.rest)
 		if rest <= 0 {
@@ -175,7 +193,6 @@ func (l *lane) take() *flight {
 	}
 	l.current, l.next = l.next, nil
 	if l.current == nil {
-		l.running = false
 		return nil
 	}
 	if l.widen != nil && !l.current.urgent { // a new queue must not cost a read of all the others
@@ -220,6 +237,7 @@ func (l *lane) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = true
+	l.rouseLocked()
 	if l.hurry != nil {
 		select {
 		case l.hurry <- struct{}{}:
