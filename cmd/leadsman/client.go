@@ -152,6 +152,7 @@ func (o *clientOptions) dial() (*client, error) {
 			MinConnectTimeout: 5 * time.Second,
 		}),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
+		grpc.WithDisableServiceConfig(), // it would take a look into DNS that nobody answers
 		grpc.WithUserAgent("leadsman/" + versionName()),
 	}
 	if !o.token.IsZero() {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/leadsman/leadsman/internal/show"
 	leadsmanv1 "github.com/leadsman/leadsman/proto/leadsman/v1"
@@ -126,11 +127,7 @@ func (c *client) sourceNames(ctx context.Context, args []string) ([]string, erro
 }
 
 // ago shows how long ago a time was; "" for never.
-func ago(t interface {
-	IsValid() bool
-	AsTime() time.Time
-}, now time.Time,
-) string {
+func ago(t *timestamppb.Timestamp, now time.Time) string {
 	if !t.IsValid() {
 		return ""
 	}
