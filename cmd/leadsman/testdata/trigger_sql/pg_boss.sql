@@ -24,27 +24,28 @@ SET LOCAL lock_timeout = '5s';
 -- Names are qualified, operators too, so that no search_path can bend them.
 CREATE OR REPLACE FUNCTION "pgboss"."leadsman_bell_pg_boss"() RETURNS trigger LANGUAGE plpgsql AS $bell$
 DECLARE
-  -- 64 buckets bound the locks of a reader, whatever queues there are. 8 stripes, by the inserting process, keep
-  -- inserters apart: two that tried the same lock at once would take each other for a reader.
-  bucket CONSTANT pg_catalog.int4 :=
-    pg_catalog.hashtext(coalesce((NEW.name)::pg_catalog.text, '')) OPERATOR(pg_catalog.&) 63;
-  key CONSTANT pg_catalog.int4 := bucket OPERATOR(pg_catalog.+)
-    (64 OPERATOR(pg_catalog.*) (pg_catalog.pg_backend_pid() OPERATOR(pg_catalog.&) 7));
+  -- A bucket, by the queue, and a stripe, by the inserting process. 64 buckets bound the locks of a reader, whatever queues
+  -- there are. 8 stripes keep inserters apart: two that tried the same lock at once would take each other for a reader.
+  key CONSTANT pg_catalog.int4 :=
+    (pg_catalog.hashtext(coalesce((NEW.name)::pg_catalog.text, '')) OPERATOR(pg_catalog.&) 63)
+    OPERATOR(pg_catalog.+) (64 OPERATOR(pg_catalog.*) (pg_catalog.pg_backend_pid() OPERATOR(pg_catalog.&) 7));
+  rung pg_catalog.text;
 BEGIN
   -- Taken and given back within one expression: nothing can interrupt it in between and leave the lock behind.
   IF pg_catalog.pg_try_advisory_lock(1181339146, key) AND pg_catalog.pg_advisory_unlock(1181339146, key) THEN
     RETURN NULL;
   END IF;
   -- Rung already: one notification tells of all that the transaction does. Both are undone with a savepoint.
-  IF pg_catalog.current_setting('bell.rung', true) OPERATOR(pg_catalog.=) pg_catalog.concat(1181339146, '.', bucket) THEN
+  rung := pg_catalog.concat(1181339146, '.', key);
+  IF pg_catalog.current_setting('bell.rung', true) OPERATOR(pg_catalog.=) rung THEN
     RETURN NULL;
   END IF;
   -- Once more, because the first may have met another inserter.
   IF NOT (pg_catalog.pg_try_advisory_lock(1181339146, key) AND pg_catalog.pg_advisory_unlock(1181339146, key))
     AND pg_catalog.current_setting('bell.mute', true) IS DISTINCT FROM 'on'
   THEN
-    PERFORM pg_catalog.pg_notify('leadsman_bell_pg_boss_4669ce0a', bucket::pg_catalog.text),
-      pg_catalog.set_config('bell.rung', pg_catalog.concat(1181339146, '.', bucket), true);
+    PERFORM pg_catalog.pg_notify('leadsman_bell_pg_boss_4669ce0a', (key OPERATOR(pg_catalog.&) 63)::pg_catalog.text),
+      pg_catalog.set_config('bell.rung', rung, true);
   END IF;
   RETURN NULL;
 END
