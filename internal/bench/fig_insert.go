@@ -38,7 +38,8 @@ const insertRows = `INSERT INTO jobs (queue, payload, attempts, available_at, cr
 	SELECT '` + wakeQueue + `', '{"job": "send"}', 0, 1, 1 FROM generate_series(1, %d);`
 
 // measureInsert is what inserters can do beside a trigger that announces jobs. The limit is a table without one. The
-// server makes its commits durable, as servers do: what a NOTIFY costs is that commits wait for each other.
+// server makes its commits durable, as servers do: what a NOTIFY costs is that commits wait for each other. Of the rounds
+// the best counts: whatever else goes on on the machine, a busy disk above all, only slows down.
 func measureInsert(b *bed) []row {
 	cluster := storagetest.StartCluster(b, storagetest.Setting("fsync", "on"), storagetest.Setting("synchronous_commit", "on"),
 		storagetest.Setting("full_page_writes", "on"), storagetest.Setting("max_wal_size", "8GB"),
@@ -58,18 +59,15 @@ func measureInsert(b *bed) []row {
 	loads := insertLoads(b)
 	rows := make([]row, 0, len(loads)*len(tables))
 	for _, load := range loads {
-		for round := range 1 + pick(b, 5, 1) {
+		for range pick(b, 6, 2) {
 			for _, next := range rand.Perm(len(tables)) {
-				rate := tables[next].run(b, load)
-				if round > 0 { // the first warms up
-					tables[next].rates = append(tables[next].rates, rate)
-				}
+				tables[next].best = max(tables[next].best, tables[next].run(b, load))
 			}
 		}
 		for _, table := range tables[1:] {
 			r := row{
-				what: "inserts, " + load.what + ": " + table.what, ours: perSecond(median(table.rates)),
-				limit: perSecond(median(tables[0].rates)), against: tables[0].what,
+				what: "inserts, " + load.what + ": " + table.what, ours: perSecond(table.best),
+				limit: perSecond(tables[0].best), against: tables[0].what,
 			}
 			if table.live {
 				r.target = ratioAtLeast(0.9)
@@ -77,7 +75,7 @@ func measureInsert(b *bed) []row {
 			rows = append(rows, r)
 		}
 		for _, table := range tables {
-			table.rates = nil
+			table.best = 0
 		}
 	}
 	return rows
@@ -148,8 +146,8 @@ type insertion struct {
 	trigger string
 	live    bool // leadsman waits for a job of it, with one stream open
 
-	url   string
-	rates []float64
+	url  string
+	best float64 // rate of the present load
 }
 
 func (t *insertion) prepare(b *bed, url string) {
