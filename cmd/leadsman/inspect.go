@@ -91,6 +91,12 @@ func (o *inspectOptions) look(cmd *cobra.Command, work func(context.Context, *cl
 	return work(cmd.Context(), c, show.New(cmd.OutOrStdout(), format, os.Getenv))
 }
 
+// What is listed is called the same on the command line and in every output.
+const (
+	fieldSources = "sources"
+	fieldQueues  = "queues"
+)
+
 // pageSize is the Inspector's greatest.
 const pageSize = 1000
 

@@ -60,9 +60,6 @@ func together(failures []error) error {
 	return &failedError{errors.Join(failures...)}
 }
 
-// fieldQueues is what queues are called in every output.
-const fieldQueues = "queues"
-
 func printQueues(p *show.Printer, queues []*leadsmanv1.Queue) error {
 	if p.IsData() {
 		trees, err := show.Messages(queues)

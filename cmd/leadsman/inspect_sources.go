@@ -13,7 +13,7 @@ import (
 
 func newInspectSourcesCommand(o *inspectOptions) *cobra.Command {
 	return &cobra.Command{
-		Use:   "sources",
+		Use:   fieldSources,
 		Short: "List the configured sources: are they read, and how are changes noticed?",
 		Long: `List the configured sources: are they read, and how are changes noticed?
 
@@ -42,7 +42,7 @@ func printSources(p *show.Printer, sources []*leadsmanv1.Source) error {
 		if err != nil {
 			return err
 		}
-		return p.Data(map[string]any{"sources": trees})
+		return p.Data(map[string]any{fieldSources: trees})
 	}
 	table := &show.Table{Columns: []show.Column{
 		{Name: "NAME"},
