@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	grpcprom "github.com/grpc-ecosystem/go-grpc-middleware/providers/prometheus"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -16,7 +15,7 @@ type metrics struct {
 	signals *prometheus.CounterVec
 	samples *prometheus.HistogramVec
 	errors  *prometheus.CounterVec
-	calls   *grpcprom.ServerMetrics
+	calls   *calls
 }
 
 // Labels of the server's metrics.
@@ -54,13 +53,15 @@ func newMetrics() *metrics {
 			Name: "leadsman_sample_errors_total",
 			Help: "Reads of the source that failed, by kind: unavailable, timeout, denied, schema, contract.",
 		}, []string{labelSource, labelKind}),
-		calls: grpcprom.NewServerMetrics(grpcprom.WithServerHandlingTimeHistogram()),
+		calls: newCalls(),
 	}
 }
 
 // register makes the metrics of s known to a registerer.
 func (m *metrics) register(s *Server, to prometheus.Registerer) error {
-	for _, c := range []prometheus.Collector{m.wakes, m.latency, m.signals, m.samples, m.errors, m.calls, collector{s}} {
+	for _, c := range []prometheus.Collector{
+		m.wakes, m.latency, m.signals, m.samples, m.errors, m.calls.started, m.calls.handled, m.calls.seconds, collector{s},
+	} {
 		if err := to.Register(c); err != nil {
 			return fmt.Errorf("scaler: metrics: %w", err)
 		}

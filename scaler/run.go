@@ -30,8 +30,8 @@ const maxRequest = 256 << 10
 func (s *Server) newGRPC() *grpc.Server {
 	server := grpc.NewServer(
 		grpc.Creds(auth.WithHints(s.credentials(), s.log)),
-		grpc.ChainUnaryInterceptor(append(s.countUnary(), s.access.UnaryInterceptor)...),
-		grpc.ChainStreamInterceptor(append(s.countStreams(), s.access.StreamInterceptor)...),
+		grpc.UnaryInterceptor(s.unary),
+		grpc.StreamInterceptor(s.stream),
 		grpc.MaxRecvMsgSize(maxRequest),
 		// Goroutines that stay spare each call the growth of its stack. Streams take them for good, and then calls
 		// get goroutines of their own, as without.
@@ -46,25 +46,10 @@ func (s *Server) newGRPC() *grpc.Server {
 		server.RegisterService(added.desc, added.impl)
 	}
 	reflection.Register(server)
-	s.metrics.calls.InitializeMetrics(server)
+	if s.opts.Metrics != nil {
+		s.metrics.calls.learn(server)
+	}
 	return server
-}
-
-// countUnary and countStreams are the interceptors that count calls, refused ones too; none when nobody takes the
-// counts.
-
-func (s *Server) countUnary() []grpc.UnaryServerInterceptor {
-	if s.opts.Metrics == nil {
-		return nil
-	}
-	return []grpc.UnaryServerInterceptor{s.metrics.calls.UnaryServerInterceptor()}
-}
-
-func (s *Server) countStreams() []grpc.StreamServerInterceptor {
-	if s.opts.Metrics == nil {
-		return nil
-	}
-	return []grpc.StreamServerInterceptor{s.metrics.calls.StreamServerInterceptor()}
 }
 
 func (s *Server) credentials() credentials.TransportCredentials {

@@ -5,8 +5,8 @@
 // gets a sample, decide.go turns the sample into a value and an activity, encode.go into KEDA's message, and
 // errors.go every failure into a status. stream.go holds the push side: it waits for signals and sends true.
 // run.go starts and stops everything; whatever goroutine there is, Run has started and waits for.
-// metrics.go counts what happens, collect.go tells Prometheus how the queues stand, and probes.go whether the server
-// is alive and ready.
+// calls.go counts RPCs and metrics.go what else happens, collect.go tells Prometheus how the queues stand, and
+// probes.go whether the server is alive and ready.
 //
 // A program embeds the server with [New] and [Server.Run]; package inspect adds the service that people look
 // inside with. An engine of your own, for a queue that leadsman does not know, needs storage/driver alone.

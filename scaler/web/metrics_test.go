@@ -223,6 +223,42 @@ func TestMetricsCountWakesAndStreams(t *testing.T) {
 	})
 }
 
+// Refusals count too: they are what an operator looks for when KEDA gets nothing.
+func TestMetricsCountCallsByTheirEnd(t *testing.T) {
+	token, entry := mint(t, scaler.Grant{ID: "all"})
+	b := serve(t, scaler.Access{Tokens: []scaler.Token{entry}}, nil, source(t, "jobs", memory.New()))
+	keda := b.keda()
+	ask := func(metadata ...string) {
+		ref := &pb.ScaledObjectRef{Name: "w", ScalerMetadata: map[string]string{}}
+		for i := 0; i < len(metadata); i += 2 {
+			ref.ScalerMetadata[metadata[i]] = metadata[i+1]
+		}
+		_, _ = keda.IsActive(t.Context(), ref)
+	}
+	ask()
+	ask("token", "wrong")
+	ask("token", token)
+	ask("token", token, "sauce", "jobs")
+	var got scrape
+	eventually(t, "all calls have been counted", func() bool {
+		got = scrapeOf(t, b.get("/metrics", "X-API-KEY", token))
+		return got.series("grpc_server_handling_seconds")["IsActive externalscaler.ExternalScaler unary"] == 4
+	})
+	ended := map[string]float64{}
+	for labels, n := range got.series("grpc_server_handled_total") {
+		if code, ok := strings.CutSuffix(labels, " IsActive externalscaler.ExternalScaler unary"); ok && n > 0 {
+			ended[code] = n
+		}
+	}
+	want := map[string]float64{"Unauthenticated": 2, "OK": 1, "InvalidArgument": 1}
+	if diff := cmp.Diff(want, ended); diff != "" {
+		t.Errorf("IsActive ended (-want +got):\n%s", diff)
+	}
+	if n, ok := got.series("grpc_server_handled_total")["OK Signal leadsman.v1.Signals unary"]; ok && n != 0 {
+		t.Errorf("calls that nobody made: %v", n)
+	}
+}
+
 // One more that asks costs the source no more reads.
 func TestScrapesShareTheSampleOfTheOthers(t *testing.T) {
 	t.Parallel()
