@@ -92,7 +92,7 @@ func serveSource(t *testing.T, url, preset string) *grpc.ClientConn {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "leadsman.yaml")
-	config := fmt.Sprintf("grpc: {listen: %q}\nsources:\n  jobs: {url: %q, preset: %s, resync: 1h}\n", addr, url, preset)
+	config := fmt.Sprintf("grpc: {listen: %q}\nhttp: {listen: \"off\"}\nsources:\n  jobs: {url: %q, preset: %s, resync: 1h}\n", addr, url, preset)
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}

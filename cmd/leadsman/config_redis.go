@@ -69,8 +69,13 @@ func (s fileSource) checkRedis(key string, c *SourceConfig, preset *driver.Redis
 		name string
 		set  bool
 	}{
-		{"schema", s.Schema != ""}, {"query", s.Query != ""}, {"listen", s.Listen != nil}, {"pooler", s.Pooler},
-		{"maxConns", s.MaxConns != nil}, {"listenURL", s.ListenURL != ""}, {"listenURLFile", s.ListenURLFile != ""},
+		{"schema", s.Schema != ""},
+		{"query", s.Query != ""},
+		{"listen", s.Listen != nil},
+		{"pooler", s.Pooler},
+		{"maxConns", s.MaxConns != nil},
+		{"listenURL", s.ListenURL != ""},
+		{"listenURLFile", s.ListenURLFile != ""},
 	} {
 		if field.set {
 			found.addf(key+"."+field.name, "means nothing to Redis; remove it")
