@@ -22,12 +22,18 @@ type calls struct {
 
 // A method is the counters of one RPC.
 type method struct {
-	calls   *calls
-	labels  []string
 	started prometheus.Counter
 	ok      prometheus.Counter
-	seconds prometheus.Observer // nil for a stream, which lasts as long as its client likes
+	handled *prometheus.CounterVec // by code
+	seconds prometheus.Observer    // nil for a stream, which lasts as long as its client likes
 }
+
+// Labels of calls.
+const (
+	labelType    = "grpc_type"
+	labelService = "grpc_service"
+	labelMethod  = "grpc_method"
+)
 
 // usualCodes are those that calls end with. Their series are there from the start, at zero.
 var usualCodes = [...]codes.Code{
@@ -36,14 +42,14 @@ var usualCodes = [...]codes.Code{
 }
 
 func newCalls() *calls {
-	labels := []string{"grpc_type", "grpc_service", "grpc_method"}
+	labels := []string{labelType, labelService, labelMethod}
 	return &calls{
 		started: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "grpc_server_started_total", Help: "RPCs that were begun.",
 		}, labels),
 		handled: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "grpc_server_handled_total", Help: "RPCs that have ended, refused ones too.",
-		}, []string{labels[0], labels[1], labels[2], "grpc_code"}),
+		}, []string{labelType, labelService, labelMethod, "grpc_code"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "grpc_server_handling_seconds", Help: "How long unary RPCs took.",
 			Buckets: []float64{.0005, .001, .005, .01, .05, .1, .5, 1, 2.5},
@@ -71,20 +77,16 @@ func (c *calls) method(service string, info grpc.MethodInfo) *method {
 	case info.IsClientStream:
 		kind = "client_stream"
 	}
-	m := &method{calls: c, labels: []string{kind, service, info.Name}}
-	m.started = c.started.WithLabelValues(m.labels...)
+	labels := prometheus.Labels{labelType: kind, labelService: service, labelMethod: info.Name}
+	m := &method{started: c.started.With(labels), handled: c.handled.MustCurryWith(labels)}
 	for _, code := range usualCodes {
-		m.handled(code)
+		m.handled.WithLabelValues(code.String())
 	}
-	m.ok = m.handled(codes.OK)
+	m.ok = m.handled.WithLabelValues(codes.OK.String())
 	if kind == "unary" {
-		m.seconds = c.seconds.WithLabelValues(m.labels...)
+		m.seconds = c.seconds.With(labels)
 	}
 	return m
-}
-
-func (m *method) handled(code codes.Code) prometheus.Counter {
-	return m.calls.handled.WithLabelValues(m.labels[0], m.labels[1], m.labels[2], code.String())
 }
 
 // ended counts a call that has ended with err.
@@ -93,7 +95,7 @@ func (m *method) ended(err error) {
 		m.ok.Inc()
 		return
 	}
-	m.handled(status.Code(err)).Inc()
+	m.handled.WithLabelValues(status.Code(err).String()).Inc()
 }
 
 // unary stands before every unary call: it counts it, and lets the access rules decide.
