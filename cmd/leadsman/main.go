@@ -52,6 +52,6 @@ func newRootCommand() *cobra.Command {
 		SilenceErrors: true,
 	}
 	root.AddCommand(newServeCommand(), newInspectCommand(), newExplainCommand(), newEnqueueCommand(), newWorkCommand(),
-		newTokenCommand(), newTriggerSQLCommand(), newVersionCommand())
+		newTokenCommand(), newTriggerSQLCommand(), newManifestCommand(), newVersionCommand())
 	return root
 }
