@@ -4,11 +4,13 @@ import (
 	"context"
 	"net"
 	"runtime"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/leadsman/leadsman/scaler/web"
+	"github.com/leadsman/leadsman/scaler/web/page"
 )
 
 // A front is what a node is over HTTP, listening already.
@@ -16,10 +18,18 @@ type front struct {
 	web.Server
 
 	listener net.Listener
+	page     *page.Page
 }
 
 // serve answers until ctx is done.
-func (f *front) serve(ctx context.Context) error { return f.Serve(ctx, f.listener) }
+func (f *front) serve(ctx context.Context) error {
+	ctx, end := context.WithCancel(ctx)
+	var keeping sync.WaitGroup
+	keeping.Go(func() { f.page.Run(ctx) })
+	defer keeping.Wait()
+	defer end()
+	return f.Serve(ctx, f.listener)
+}
 
 // address is where it listens; "off" where there is no HTTP.
 func (f *front) address() string {

@@ -10,6 +10,7 @@ import (
 	"github.com/leadsman/leadsman/scaler"
 	"github.com/leadsman/leadsman/scaler/inspect"
 	"github.com/leadsman/leadsman/scaler/web"
+	"github.com/leadsman/leadsman/scaler/web/page"
 )
 
 // A node is what one process serves: gRPC and, beside it, HTTP.
@@ -87,8 +88,11 @@ func (n *node) assemble(ctx context.Context, cfg *Config, opts scaler.Options) (
 	if n.server, err = newServer(opts); err != nil {
 		return err
 	}
+	if f.page, err = page.New(page.Options{Scaler: n.server, Everybody: cfg.HTTP.Everybody, Logger: opts.Logger}); err != nil {
+		return err
+	}
 	if f.Handler, err = web.New(web.Options{
-		Scaler: n.server, Everybody: cfg.HTTP.Everybody, Gatherer: registry, Metrics: registry, Logger: opts.Logger,
+		Scaler: n.server, Everybody: cfg.HTTP.Everybody, Gatherer: registry, Metrics: registry, Page: f.page, Logger: opts.Logger,
 	}); err != nil {
 		return err
 	}
