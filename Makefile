@@ -29,7 +29,7 @@ build: ## build bin/leadsman, one static binary
 	@CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/leadsman ./cmd/leadsman
 
 .PHONY: deps
-deps: ## make sure that the programs of PostgreSQL, PgBouncer and Redis are there for the tests
+deps: ## make sure that PostgreSQL, PgBouncer, Redis and Chromium are there for the tests
 	@scripts/deps
 
 .PHONY: test
@@ -39,6 +39,11 @@ test: deps ## run the tests (PKG=./storage/...); they start their own throwaway 
 .PHONY: test-race
 test-race: deps ## run the tests under the race detector (needs a C compiler)
 	@go test -race $(PKG)
+
+.PHONY: test-page
+test-page: deps ## test the page in Chromium, and keep pictures of it in bin/page
+	@mkdir -p bin/page
+	@go test ./scaler/web/page -run Browser -count 1 -artifacts -outputdir '$(CURDIR)/bin/page'
 
 .PHONY: test-bell
 test-bell: deps ## race the armed bell for 100,000 rounds (some 10 minutes)
