@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/leadsman/leadsman/scaler"
 	"github.com/leadsman/leadsman/scaler/web"
+	"github.com/leadsman/leadsman/storage"
 	"github.com/leadsman/leadsman/storage/memory"
 )
 
@@ -180,4 +182,22 @@ func TestPageStandsWhereNothingElseDoes(t *testing.T) {
 	}
 	b.get("/api/nothing").refused(t, 404, "not_found")
 	b.get("/api/scaler").refused(t, 401, "unauthenticated")
+}
+
+// Case 28: what an engine says of its connection loses the password before it leaves.
+func TestSecretsOfASourceAreNotShown(t *testing.T) {
+	store := memory.New()
+	store.Fail(errors.New("postgres://app:hunter2@db/app: no route"))
+	b := serve(t, scaler.Access{}, nil, source(t, "jobs", store, storage.WithSecrets(func() []string { return []string{"hunter2"} })))
+	for _, path := range []string{
+		"/api/scaler", "/readiness", "/metrics", "/health", "/api/scaler?password=hunter2", "/api/scaler?queue=postgres://a:hunter2@h/d",
+		"/api/scaler?api_key=hunter2", "/api/scaler?token=hunter2",
+	} {
+		if got := b.get(path); strings.Contains(got.body, "hunter2") {
+			t.Errorf("%s shows the password: %s", path, got.body)
+		}
+	}
+	if text := b.log.String(); strings.Contains(text, "hunter2") || !strings.Contains(text, "no route") {
+		t.Errorf("the log: %s", text)
+	}
 }
