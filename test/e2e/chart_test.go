@@ -118,7 +118,7 @@ func TestChartKeepsServingWhilePodsAreReplaced(t *testing.T) {
 	}
 	headless := 0
 	for _, object := range objects {
-		if s, ok := object.(*corev1.Service); ok && s.Spec.ClusterIP == corev1.ClusterIPNone {
+		if s, ok := object.(*corev1.Service); ok && s.Spec.ClusterIP == corev1.ClusterIPNone && s.Spec.PublishNotReadyAddresses {
 			headless++
 		}
 	}
