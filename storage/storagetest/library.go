@@ -36,11 +36,11 @@ type Report struct {
 // Do sends a command and waits until it is done.
 func (l *Library) Do(command string, args map[string]any) {
 	l.tb.Helper()
-	ask[any](l, command, args)
+	Ask[any](l, command, args)
 }
 
-// ask sends a command and returns its answer.
-func ask[T any](l *Library, command string, args map[string]any) T {
+// Ask sends a command and returns its answer in the form of T.
+func Ask[T any](l *Library, command string, args map[string]any) T {
 	l.tb.Helper()
 	all := map[string]any{"id": l.id}
 	maps.Copy(all, args)
@@ -55,13 +55,13 @@ func (l *Library) Enqueue(queue string, n int, job map[string]any) []string {
 	if job != nil {
 		args["job"] = job
 	}
-	return ask[[]string](l, "enqueue", args)
+	return Ask[[]string](l, "enqueue", args)
 }
 
 // Schedule adds n jobs that are due after in, and returns their ids. A negative in makes them due and not promoted.
 func (l *Library) Schedule(queue string, n int, in time.Duration) []string {
 	l.tb.Helper()
-	return ask[[]string](l, "schedule", map[string]any{"queue": queue, "n": n, "after": in.Seconds()})
+	return Ask[[]string](l, "schedule", map[string]any{"queue": queue, "n": n, "after": in.Seconds()})
 }
 
 // Start lets a worker claim n jobs that wait, and hold them.
@@ -99,5 +99,5 @@ func (l *Library) on(command, queue string) {
 // Report asks the library what it says of the queue.
 func (l *Library) Report(queue string) Report {
 	l.tb.Helper()
-	return ask[Report](l, "report", map[string]any{"queue": queue})
+	return Ask[Report](l, "report", map[string]any{"queue": queue})
 }

@@ -2,15 +2,16 @@
 // besides the id that open answered:
 //
 //   open     {url, namespace}   → id; namespace is "resque" when it is absent
-//   enqueue  {queue, n}         → [args]: what makes each job differ
-//   schedule {queue, n, after}  delays n jobs; a negative after makes them due and not promoted
+//   enqueue  {queue, n}         → [job id]: the argument by which each job differs
+//   schedule {queue, n, after}  → [job id]; a negative after makes them due and not promoted
 //   start    {queue, n}         has n workers claim a job each, and hold it
 //   finish   {queue}            lets the held jobs complete, and ends their workers
 //   fail     {queue, after}     lets them fail, to be tried again after a time, or never when that is absent
 //   abandon  {queue}            → [name]: ends their workers as a crash does
-//   cancel   {queue, args}      removes jobs from the queue
+//   cancel   {queue, jobs}      removes jobs from the queue by their ids
 //   promote  {}                 has a scheduler promote what is due
-//   report   {queue}            → {length, running, due, later, queues}, as node-resque says
+//   report   {queue}            → {counts: {length, running, due, later, queues}}, as node-resque says; queues is how many
+//                                 there are of that name
 //   close    {}                 ends what is left, as abandon does
 import { randomUUID } from "node:crypto";
 
@@ -65,6 +66,11 @@ async function drop(s, queue) {
   return workers.map((worker) => worker.name);
 }
 
+// ids makes n new ones.
+function ids(s, n) {
+  return Array.from({ length: n }, () => String(++s.last));
+}
+
 const commands = {
   async open({ url, namespace = "resque" }) {
     const { hostname, port } = new URL(url);
@@ -77,15 +83,17 @@ const commands = {
 
   async enqueue({ id, queue, n }) {
     const s = store.get(id);
-    const args = Array.from({ length: n }, () => [++s.last]);
-    for (const a of args) await s.queue.enqueue(queue, "work", a);
-    return args;
+    const jobs = ids(s, n);
+    for (const job of jobs) await s.queue.enqueue(queue, "work", [job]);
+    return jobs;
   },
 
   async schedule({ id, queue, n, after }) {
     const s = store.get(id);
     const at = Date.now() + after * 1000;
-    for (let i = 0; i < n; i++) await s.queue.enqueueAt(at, queue, "work", [++s.last]);
+    const jobs = ids(s, n);
+    for (const job of jobs) await s.queue.enqueueAt(at, queue, "work", [job]);
+    return jobs;
   },
 
   async start({ id, queue, n }) {
@@ -105,8 +113,8 @@ const commands = {
     return drop(store.get(id), queue);
   },
 
-  async cancel({ id, queue, args }) {
-    for (const a of args) await store.get(id).queue.del(queue, "work", a);
+  async cancel({ id, queue, jobs }) {
+    for (const job of jobs) await store.get(id).queue.del(queue, "work", [job]);
   },
 
   async promote({ id }) {
@@ -123,13 +131,14 @@ const commands = {
     const delayed = Object.entries(await s.queue.allDelayed()).map(([at, jobs]) => [Number(at), jobs.filter((job) => job.queue === queue).length]);
     const sum = (of) => delayed.filter(([at]) => of(at)).reduce((all, [, n]) => all + n, 0);
     const now = Date.now();
-    return {
+    const counts = {
       length: await s.queue.length(queue),
       running: working.filter((job) => job.queue === queue).length,
       due: sum((at) => at <= now),
       later: sum((at) => at > now),
-      queues: (await s.queue.queues()).sort(),
+      queues: (await s.queue.queues()).filter((name) => name === queue).length,
     };
+    return { counts };
   },
 
   async close({ id }) {

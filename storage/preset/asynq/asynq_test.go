@@ -1,16 +1,10 @@
 package asynq_test
 
 import (
-	"errors"
 	"fmt"
-	"path/filepath"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/leadsman/leadsman/storage/driver"
 	"github.com/leadsman/leadsman/storage/preset/asynq"
@@ -30,20 +24,13 @@ func TestAsynqKeepsTheContracts(t *testing.T) {
 // open starts a server and returns a fixture and an engine of it.
 func open(t *testing.T) (fixture, *redis.Engine) {
 	t.Helper()
-	server := storagetest.StartRedis(t)
-	return newFixture(t, server), redistest.Open(t, asynq.Preset.Redis, driver.RedisOptions{}, server.URL())
+	return redistest.Start(t, asynq.Preset.Redis, driver.RedisOptions{}, newFixture)
 }
 
-// compared leaves out ages and servers.
-var compared = cmpopts.IgnoreFields(driver.Queue{}, "Oldest", "NextDue", "Pool")
-
+// expect reads a queue and compares it, but for ages and servers.
 func expect(t *testing.T, engine driver.Reader, want driver.Queue) driver.Queue {
 	t.Helper()
-	got := redistest.ReadQueue(t, engine, want.Name)
-	if diff := cmp.Diff(want, got, compared); diff != "" {
-		t.Error(diff)
-	}
-	return got
+	return redistest.Expect(t, engine, want, redistest.ButWorkers)
 }
 
 // Case 45: nobody promotes what is due while there is no server.
@@ -126,52 +113,29 @@ func TestAKeyOfAnotherTypeIsAnErrorThatNamesIt(t *testing.T) {
 	f, engine := open(t)
 	f.Insert("mail", 1)
 	f.do("SET", key("mail", "retry"), "x")
-	want := driver.Want{Queue: "mail"}
-	reading, err := engine.Read(t.Context(), driver.Request{Wants: []driver.Want{want}})
-	if err == nil {
-		err = reading.Failed[want]
-	}
-	known, ok := errors.AsType[*driver.Error](err)
-	if !ok || known.Kind != driver.Schema || !strings.Contains(known.Message, "asynq:{mail}:retry") {
-		t.Errorf("Read = %+v, %v; want a schema error that names the key", reading, err)
-	}
+	redistest.Fails(t, engine, driver.Want{Queue: "mail"}, driver.Schema, "asynq:{mail}:retry")
 }
 
 func TestTheCommandsAreTheReviewedOnes(t *testing.T) {
-	server := storagetest.StartRedis(t)
-	f := newFixture(t, server)
-	now := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
-	f.now = func() time.Time { return now }
+	f := newFixture(t, storagetest.StartRedis(t))
+	f.now = redistest.Noon
 	f.Schedule("mail", 1, -time.Minute)
 	f.Fail("mail", 1, -time.Hour)
 	f.Orphan("mail", 1, time.Hour)
 	f.Insert("mail", 1)
 	register(f, "mail", time.Minute)
-	ask := driver.RedisAsk{Queue: "mail", Now: now, Lookahead: time.Minute}
-	storagetest.Golden(t, filepath.Join("testdata", "commands.golden"), redistest.Commands(t, server, asynq.Preset.Redis, ask))
+	ask := driver.RedisAsk{Queue: "mail", Now: redistest.Noon(), Lookahead: time.Minute}
+	redistest.Golden(t, f.server, asynq.Preset.Redis, ask)
 }
 
 func TestTheDocumentedUserSuffices(t *testing.T) {
-	server := storagetest.StartRedis(t)
-	f := newFixture(t, server)
+	f := newFixture(t, storagetest.StartRedis(t))
 	f.Insert("mail", 2)
-	f.Schedule("mail", 1, -time.Minute)
+	f.Schedule("mail", 1, -time.Hour)
 	f.Run("mail", 3)
 	register(f, "mail", time.Minute)
-	engine := redistest.Open(t, asynq.Preset.Redis, driver.RedisOptions{}, redistest.User(t, server))
-	reading, err := engine.Read(t.Context(), driver.Request{Wants: []driver.Want{{}, {Queue: "mail"}, {Queue: "nobody"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []driver.Queue{
-		{Name: "mail", Known: true, Ready: 3, Running: 3, Pool: &driver.Pool{Workers: 1, Capacity: 10}},
+	redistest.LeastPrivilege(t, f.server, asynq.Preset.Redis, driver.RedisOptions{}, []driver.Queue{
+		{Name: "mail", Known: true, Ready: 3, Running: 3, Oldest: time.Hour, Pool: &driver.Pool{Workers: 1, Capacity: 10}},
 		{Name: "nobody", Pool: &driver.Pool{}},
-	}
-	byName := cmpopts.SortSlices(func(a, b driver.Queue) bool { return a.Name < b.Name })
-	if diff := cmp.Diff(want, reading.Queues, byName, cmpopts.IgnoreFields(driver.Queue{}, "Oldest")); diff != "" {
-		t.Error(diff)
-	}
-	if len(reading.Notes)+len(reading.Failed) > 0 {
-		t.Errorf("notes: %q, failed: %v, want none", reading.Notes, reading.Failed)
-	}
+	}, driver.Want{}, driver.Want{Queue: "mail"}, driver.Want{Queue: "nobody"})
 }

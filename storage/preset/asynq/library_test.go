@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	hibiken "github.com/hibiken/asynq"
 
 	"github.com/leadsman/leadsman/storage/driver"
@@ -188,9 +187,7 @@ func TestAsynqItselfKeepsTheContracts(t *testing.T) {
 }
 
 func TestASampleIsWhatAsynqsInspectorSays(t *testing.T) {
-	server := storagetest.StartRedis(t)
-	s := newLibrary(t, server)
-	engine := redistest.Open(t, asynq.Preset.Redis, driver.RedisOptions{}, server.URL())
+	s, engine := redistest.Start(t, asynq.Preset.Redis, driver.RedisOptions{}, newLibrary)
 	s.Finish("mail", 5)
 	s.Fail("mail", 4, time.Hour)
 	s.Cancel("mail", 3)
@@ -208,11 +205,7 @@ func TestASampleIsWhatAsynqsInspectorSays(t *testing.T) {
 	servers, err := s.inspector.Servers()
 	s.must(err)
 	want.Pool = &driver.Pool{Workers: int64(len(servers)), Capacity: 2}
-	got := redistest.ReadQueue(t, engine, "mail")
-	ages := cmpopts.IgnoreFields(driver.Queue{}, "Oldest", "NextDue")
-	if diff := cmp.Diff(want, got, ages); diff != "" {
-		t.Error(diff)
-	}
+	got := redistest.Expect(t, engine, want, redistest.ButAges)
 	if want.Ready != 8 || want.Running != 2 || want.Scheduled != 10 || len(servers) != 1 {
 		t.Errorf("Asynq says %+v, %d servers", info, len(servers))
 	}
@@ -220,22 +213,18 @@ func TestASampleIsWhatAsynqsInspectorSays(t *testing.T) {
 
 	s.must(s.inspector.PauseQueue("mail"))
 	want.Ready, want.Paused = 0, true
-	if diff := cmp.Diff(want, redistest.ReadQueue(t, engine, "mail"), ages); diff != "" {
-		t.Errorf("paused: %s", diff)
-	}
+	redistest.Expect(t, engine, want, redistest.ButAges)
 }
 
 // What the preset calls ready because its lease has ended, a server takes up when it starts.
 func TestAsynqRecoversWhatItsServersLeftBehind(t *testing.T) {
-	server := storagetest.StartRedis(t)
-	s := newLibrary(t, server)
-	engine := redistest.Open(t, asynq.Preset.Redis, driver.RedisOptions{}, server.URL())
+	s, engine := redistest.Start(t, asynq.Preset.Redis, driver.RedisOptions{}, newLibrary)
 	ids := s.enqueue("mail", 3)
 	for range ids { // as a server does that dies then
-		server.Do(t, "RPOPLPUSH", key("mail", "pending"), key("mail", "active"))
+		s.server.Do(t, "RPOPLPUSH", key("mail", "pending"), key("mail", "active"))
 	}
 	for i, age := range []time.Duration{lease + time.Second, lease + time.Second, 0} {
-		server.Do(t, "ZADD", key("mail", "lease"), strconv.FormatInt(time.Now().Add(-age).Unix(), 10), ids[i])
+		s.server.Do(t, "ZADD", key("mail", "lease"), strconv.FormatInt(time.Now().Add(-age).Unix(), 10), ids[i])
 	}
 	expect(t, engine, driver.Queue{Name: "mail", Known: true, Ready: 2, Running: 1})
 	stop := s.serve("mail", 1, func(c *hibiken.Config) {
@@ -248,9 +237,7 @@ func TestAsynqRecoversWhatItsServersLeftBehind(t *testing.T) {
 
 // A group is one task when it has been aggregated, and nobody does that without a server.
 func TestAsynqMakesAGroupOneTask(t *testing.T) {
-	server := storagetest.StartRedis(t)
-	s := newLibrary(t, server)
-	engine := redistest.Open(t, asynq.Preset.Redis, driver.RedisOptions{}, server.URL())
+	s, engine := redistest.Start(t, asynq.Preset.Redis, driver.RedisOptions{}, newLibrary)
 	s.enqueue("mail", 5, hibiken.Group("daily"))
 	expect(t, engine, driver.Queue{Name: "mail", Known: true, Ready: 1})
 	begun, free := make(chan struct{}), make(chan struct{})
@@ -283,12 +270,7 @@ func TestAsynqOnAClusterIsReadNodeByNode(t *testing.T) {
 	}
 	s.Run("running", 2)
 	want = append(want, driver.Queue{Name: "running", Known: true, Running: 2})
-	reading, err := engine.Read(t.Context(), driver.Request{Wants: []driver.Want{{}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	byName := cmpopts.SortSlices(func(a, b driver.Queue) bool { return a.Name < b.Name })
-	if diff := cmp.Diff(want, reading.Queues, byName, compared); diff != "" {
+	if diff := cmp.Diff(want, redistest.Read(t, engine, driver.Want{}).Queues, redistest.ButWorkers); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff(&driver.Pool{Workers: 1, Capacity: 2}, redistest.ReadQueue(t, engine, "running").Pool); diff != "" {

@@ -1,15 +1,11 @@
 package bull_test
 
 import (
-	"errors"
 	"fmt"
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/leadsman/leadsman/storage/driver"
 	"github.com/leadsman/leadsman/storage/preset/bull"
@@ -29,50 +25,13 @@ func TestBullKeepsTheContracts(t *testing.T) {
 // start starts a server and returns a fixture and an engine of it.
 func start(t *testing.T) (*fixture, *redis.Engine) {
 	t.Helper()
-	server := storagetest.StartRedis(t)
-	return newFixture(t, server), redistest.Open(t, bull.Preset.Redis, driver.RedisOptions{}, server.URL())
+	return redistest.Start(t, bull.Preset.Redis, driver.RedisOptions{}, newFixture)
 }
 
-// compared leaves out ages.
-var compared = cmpopts.IgnoreFields(driver.Queue{}, "Oldest", "NextDue")
-
+// expect reads a queue and compares it, but for ages.
 func expect(t *testing.T, engine driver.Reader, want driver.Queue) driver.Queue {
 	t.Helper()
-	got := redistest.ReadQueue(t, engine, want.Name)
-	if diff := cmp.Diff(want, got, compared); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
-	return got
-}
-
-// read reads wants, exactly.
-func read(t *testing.T, engine driver.Reader, wants ...driver.Want) driver.Reading {
-	t.Helper()
-	reading, err := engine.Read(t.Context(), driver.Request{Wants: wants})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return reading
-}
-
-// fails reads a queue and fails the test unless that is an error about the schema whose message says each of the parts.
-func fails(t *testing.T, engine driver.Reader, queue string, says ...string) {
-	t.Helper()
-	want := driver.Want{Queue: queue}
-	reading, err := engine.Read(t.Context(), driver.Request{Wants: []driver.Want{want}})
-	if err == nil {
-		err = reading.Failed[want]
-	}
-	known, ok := errors.AsType[*driver.Error](err)
-	if !ok || known.Kind != driver.Schema {
-		t.Errorf("Read = %+v, %v; want a schema error", reading, err)
-		return
-	}
-	for _, part := range says {
-		if !strings.Contains(known.Message, part) {
-			t.Errorf("%q does not say %q", known.Message, part)
-		}
-	}
+	return redistest.Expect(t, engine, want, redistest.ButAges)
 }
 
 // Case 33, which is n8n's: a queue that is not known says which there are.
@@ -80,15 +39,7 @@ func TestAnUnknownQueueIsToldByItsNeighbours(t *testing.T) {
 	f, engine := start(t)
 	f.redis.Do(t, "LPUSH", "bull:jobs:wait", "1") // and nothing else
 	f.redis.Do(t, "SET", "bull:drained:id", "17")
-	reading := read(t, engine, driver.Want{Queue: "default"})
-	if q := reading.Queues[0]; q.Known || q.Ready != 0 {
-		t.Errorf("got %+v, want an unknown queue", q)
-	}
-	for _, part := range []string{`"default"`, `"bull"`, `"jobs"`, `"drained"`} {
-		if notes := strings.Join(reading.Notes, "\n"); !strings.Contains(notes, part) {
-			t.Errorf("the notes %q do not say %s", notes, part)
-		}
-	}
+	redistest.Unknown(t, engine, "default", `"default"`, `"bull"`, `"jobs"`, `"drained"`)
 	expect(t, engine, driver.Queue{Name: "jobs", Known: true, Ready: 1})
 	expect(t, engine, driver.Queue{Name: "drained", Known: true})
 }
@@ -108,7 +59,7 @@ func TestAQueueOfBullMQIsAnErrorThatSaysSo(t *testing.T) {
 	f, engine := start(t)
 	f.redis.Do(t, "HSET", "bull:mail:meta", "version", "bullmq:5.81.5", "opts.maxLenEvents", "10000")
 	f.redis.Do(t, "ZADD", "bull:mail:prioritized", "1", "j1")
-	fails(t, engine, "mail", "bull:mail:meta", "bullmq:5.81.5", "use the preset bullmq")
+	redistest.Fails(t, engine, driver.Want{Queue: "mail"}, driver.Schema, "bull:mail:meta", "bullmq:5.81.5", "use the preset bullmq")
 }
 
 func TestAPauseByBullMQAloneDoesNotPauseBull(t *testing.T) {
@@ -122,7 +73,7 @@ func TestAKeyOfAnotherTypeIsAnErrorThatNamesIt(t *testing.T) {
 	f, engine := start(t)
 	f.Insert("mail", 1)
 	f.redis.Do(t, "SET", "bull:mail:active", "x")
-	fails(t, engine, "mail", "bull:mail:active")
+	redistest.Fails(t, engine, driver.Want{Queue: "mail"}, driver.Schema, "bull:mail:active")
 }
 
 func TestValuesThatAreNoneHideNoJob(t *testing.T) {
@@ -157,7 +108,7 @@ func TestTheSourceNamesTheQueuesThatABareWantStandsFor(t *testing.T) {
 	f.Insert("others", 1)
 	engine := redistest.Open(t, bull.Preset.Redis, driver.RedisOptions{Prefix: "n8n", Queues: []string{"jobs", "nobody"}}, server.URL())
 	want := []driver.Queue{{Name: "jobs", Known: true, Ready: 2}}
-	if diff := cmp.Diff(want, read(t, engine, driver.Want{}).Queues, compared); diff != "" {
+	if diff := cmp.Diff(want, redistest.Read(t, engine, driver.Want{}).Queues, redistest.ButAges); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
@@ -171,35 +122,22 @@ func TestTheChannelsOfAQueueAreWrittenOut(t *testing.T) {
 }
 
 func TestTheCommandsAreTheReviewedOnes(t *testing.T) {
-	server := storagetest.StartRedis(t)
-	f := newFixture(t, server)
-	f.now = func() time.Time { return time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC) }
+	f := newFixture(t, storagetest.StartRedis(t))
+	f.now = redistest.Noon
 	f.Schedule("jobs", 1, -time.Minute)
 	f.Insert("jobs", 3)
-	ask := driver.RedisAsk{RedisOptions: bull.Preset.Redis.Defaults, Queue: "jobs", Now: f.now(), Lookahead: time.Minute}
-	storagetest.Golden(t, filepath.Join("testdata", "commands.golden"), redistest.Commands(t, server, bull.Preset.Redis, ask))
+	ask := driver.RedisAsk{Queue: "jobs", Now: redistest.Noon(), Lookahead: time.Minute}
+	redistest.Golden(t, f.redis, bull.Preset.Redis, ask)
 }
 
 func TestTheDocumentedUserSuffices(t *testing.T) {
-	server := storagetest.StartRedis(t)
-	f := newFixture(t, server)
+	f := newFixture(t, storagetest.StartRedis(t))
 	f.Insert("jobs", 2)
-	f.Schedule("jobs", 1, -time.Minute)
+	f.Schedule("jobs", 1, -2*time.Hour)
 	f.Schedule("jobs", 1, time.Hour)
 	f.Run("jobs", 3)
-	engine := redistest.Open(t, bull.Preset.Redis, driver.RedisOptions{}, redistest.User(t, server))
-	reading := read(t, engine, driver.Want{Queue: "jobs"})
-	want := []driver.Queue{{Name: "jobs", Known: true, Ready: 3, Running: 3, Scheduled: 1}}
-	if diff := cmp.Diff(want, reading.Queues, compared); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
-	if got := reading.Queues[0].Oldest; got < time.Minute {
-		t.Errorf("oldest = %s, want a minute and more", got)
-	}
-	if len(reading.Notes)+len(reading.Failed) > 0 {
-		t.Errorf("notes: %q, failed: %v, want none", reading.Notes, reading.Failed)
-	}
-	if notes := strings.Join(read(t, engine, driver.Want{Queue: "nobody"}).Notes, "\n"); !strings.Contains(notes, `there is "jobs"`) {
-		t.Errorf("the notes %q do not say which queue there is", notes)
-	}
+	engine := redistest.LeastPrivilege(t, f.redis, bull.Preset.Redis, driver.RedisOptions{}, []driver.Queue{{
+		Name: "jobs", Known: true, Ready: 3, Running: 3, Scheduled: 1, Oldest: 2 * time.Hour, NextDue: time.Hour,
+	}}, driver.Want{Queue: "jobs"})
+	redistest.Unknown(t, engine, "nobody", `there is "jobs"`)
 }

@@ -2,13 +2,12 @@ package bull_test
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"testing"
 	"time"
 
 	"github.com/leadsman/leadsman/storage/storagetest"
+	"github.com/leadsman/leadsman/storage/storagetest/bulltest"
 )
 
 // A fixture writes the keys that the scripts of Bull write.
@@ -34,25 +33,18 @@ func (f *fixture) do(queue, command, name string, args ...string) {
 	f.redis.Do(f.tb, append([]string{command, f.key(queue, name)}, args...)...)
 }
 
-func millis(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }
-
 // add adds a job's hash, with other fields as given, and returns its id.
 func (f *fixture) add(queue string, at time.Time, delay time.Duration, fields map[string]string) string {
 	f.tb.Helper()
 	f.last++
 	id := strconv.Itoa(f.last)
-	all := map[string]string{
-		"name": "__default__", "data": `{"to":"x"}`, "timestamp": millis(at), "priority": "0",
-		"opts":  fmt.Sprintf(`{"delay":%d,"attempts":1,"timestamp":%s}`, delay.Milliseconds(), millis(at)),
+	usual := map[string]string{
+		"name": "__default__", "data": `{"to":"x"}`, "timestamp": bulltest.Millis(at), "priority": "0",
+		"opts":  fmt.Sprintf(`{"delay":%d,"attempts":1,"timestamp":%s}`, delay.Milliseconds(), bulltest.Millis(at)),
 		"delay": strconv.FormatInt(delay.Milliseconds(), 10),
 	}
-	maps.Copy(all, fields)
-	var pairs []string
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		pairs = append(pairs, name, all[name])
-	}
 	f.do(queue, "INCR", "id")
-	f.do(queue, "HSET", id, pairs...)
+	f.do(queue, "HSET", id, bulltest.Hash(usual, fields)...)
 	return id
 }
 
@@ -87,7 +79,7 @@ func (f *fixture) delay(queue string, n int, in time.Duration, fields map[string
 	for range n {
 		id := f.add(queue, due.Add(-max(in, time.Second)), max(in, time.Second), fields)
 		f.do(queue, "ZADD", "delayed", strconv.FormatInt(due.UnixMilli()<<12+int64(f.last&0xfff), 10), id)
-		f.do(queue, "PUBLISH", "delayed", millis(due))
+		f.do(queue, "PUBLISH", "delayed", bulltest.Millis(due))
 	}
 }
 
@@ -105,7 +97,7 @@ func (f *fixture) Pause(queue string) {
 func (f *fixture) Run(queue string, n int) {
 	f.tb.Helper()
 	for range n {
-		id := f.add(queue, f.now(), 0, map[string]string{"processedOn": millis(f.now())})
+		id := f.add(queue, f.now(), 0, map[string]string{"processedOn": bulltest.Millis(f.now())})
 		f.do(queue, "LPUSH", "active", id)
 		f.do(queue, "SET", id+":lock", "token", "PX", "30000")
 	}
@@ -116,14 +108,14 @@ func (f *fixture) Orphan(queue string, n int, age time.Duration) {
 	f.tb.Helper()
 	then := f.now().Add(-age)
 	for range n {
-		f.do(queue, "LPUSH", "active", f.add(queue, then, 0, map[string]string{"processedOn": millis(then)}))
+		f.do(queue, "LPUSH", "active", f.add(queue, then, 0, map[string]string{"processedOn": bulltest.Millis(then)}))
 	}
 }
 
 // Fail implements storagetest.Fixture.
 func (f *fixture) Fail(queue string, n int, in time.Duration) {
 	f.tb.Helper()
-	f.delay(queue, n, in, map[string]string{"processedOn": millis(f.now().Add(min(in, 0))), "attemptsMade": "1", "failedReason": "x"})
+	f.delay(queue, n, in, map[string]string{"processedOn": bulltest.Millis(f.now().Add(min(in, 0))), "attemptsMade": "1", "failedReason": "x"})
 }
 
 // Snooze implements storagetest.Fixture.
@@ -144,7 +136,7 @@ func (f *fixture) Cancel(queue string, n int) {
 func (f *fixture) Finish(queue string, n int) {
 	f.tb.Helper()
 	for i := range n {
-		id := f.add(queue, f.now(), 0, map[string]string{"finishedOn": millis(f.now())})
-		f.do(queue, "ZADD", []string{"completed", "failed"}[i%2], millis(f.now()), id)
+		id := f.add(queue, f.now(), 0, map[string]string{"finishedOn": bulltest.Millis(f.now())})
+		f.do(queue, "ZADD", []string{"completed", "failed"}[i%2], bulltest.Millis(f.now()), id)
 	}
 }

@@ -2,13 +2,9 @@ package bullmq_test
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/leadsman/leadsman/storage/driver"
 	"github.com/leadsman/leadsman/storage/preset/bullmq"
@@ -24,8 +20,7 @@ var abilities = storagetest.Abilities{Lookahead: true, Paused: true, Retries: tr
 func TestBullMQKeepsTheContracts(t *testing.T) {
 	each(t, func(t *testing.T, layout int) {
 		t.Helper()
-		storagetest.Run(t, redistest.Harness(bullmq.Preset.Redis, driver.RedisOptions{},
-			func(tb testing.TB, server *storagetest.RedisServer) *fixture { return newFixture(tb, server, layout) }, abilities))
+		storagetest.Run(t, redistest.Harness(bullmq.Preset.Redis, driver.RedisOptions{}, layoutFixture(layout), abilities))
 	})
 }
 
@@ -40,20 +35,18 @@ func each(t *testing.T, test func(t *testing.T, layout int)) {
 // start starts a server and returns a fixture and an engine of it.
 func start(t *testing.T, layout int) (*fixture, *redis.Engine) {
 	t.Helper()
-	server := storagetest.StartRedis(t)
-	return newFixture(t, server, layout), redistest.Open(t, bullmq.Preset.Redis, driver.RedisOptions{}, server.URL())
+	return redistest.Start(t, bullmq.Preset.Redis, driver.RedisOptions{}, layoutFixture(layout))
 }
 
-// compared leaves out ages.
-var compared = cmpopts.IgnoreFields(driver.Queue{}, "Oldest", "NextDue")
+// layoutFixture makes fixtures of a layout.
+func layoutFixture(layout int) func(testing.TB, *storagetest.RedisServer) *fixture {
+	return func(tb testing.TB, server *storagetest.RedisServer) *fixture { return newFixture(tb, server, layout) }
+}
 
+// expect reads a queue and compares it, but for ages.
 func expect(t *testing.T, engine driver.Reader, want driver.Queue) driver.Queue {
 	t.Helper()
-	got := redistest.ReadQueue(t, engine, want.Name)
-	if diff := cmp.Diff(want, got, compared); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
-	return got
+	return redistest.Expect(t, engine, want, redistest.ButAges)
 }
 
 // Case 41, byte for byte as reported.
@@ -144,7 +137,7 @@ func TestAnUnknownVersionIsAnErrorThatNamesIt(t *testing.T) {
 		if known {
 			expect(t, engine, driver.Queue{Name: "mail", Known: true, Ready: 1})
 		} else {
-			fails(t, engine, "mail", driver.Schema, version, "bull:mail:meta", "up to version 6", "update leadsman")
+			redistest.Fails(t, engine, driver.Want{Queue: "mail"}, driver.Schema, version, "bull:mail:meta", "up to version 6", "update leadsman")
 		}
 	}
 }
@@ -154,11 +147,11 @@ func TestAQueueOfBullMQProSaysWhatDoesNotCount(t *testing.T) {
 	f, engine := start(t, 5)
 	f.Insert("mail", 1)
 	want := driver.Want{Queue: "mail"}
-	if notes := read(t, engine, want).Notes; len(notes) > 0 {
+	if notes := redistest.Read(t, engine, want).Notes; len(notes) > 0 {
 		t.Errorf("notes = %q of a queue of BullMQ's, want none", notes)
 	}
 	f.redis.Do(t, "HSET", "bull:mail:meta", "version", "bullmq-pro:7.42.0")
-	if notes := strings.Join(read(t, engine, want).Notes, "\n"); !strings.Contains(notes, `"mail"`) || !strings.Contains(notes, "groups") {
+	if notes := strings.Join(redistest.Read(t, engine, want).Notes, "\n"); !strings.Contains(notes, `"mail"`) || !strings.Contains(notes, "groups") {
 		t.Errorf("notes = %q, want one about the groups of the queue", notes)
 	}
 }
@@ -167,7 +160,7 @@ func TestAKeyOfAnotherTypeIsAnErrorThatNamesIt(t *testing.T) {
 	f, engine := start(t, 6)
 	f.Insert("mail", 1)
 	f.redis.Do(t, "SET", "bull:mail:delayed", "x")
-	fails(t, engine, "mail", driver.Schema, "bull:mail:delayed")
+	redistest.Fails(t, engine, driver.Want{Queue: "mail"}, driver.Schema, "bull:mail:delayed")
 }
 
 func TestValuesThatAreNoneHideNoJob(t *testing.T) {
@@ -183,13 +176,12 @@ func TestValuesThatAreNoneHideNoJob(t *testing.T) {
 }
 
 func TestTheCommandsAreTheReviewedOnes(t *testing.T) {
-	server := storagetest.StartRedis(t)
-	f := newFixture(t, server, 6)
-	f.now = func() time.Time { return time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC) }
+	f := newFixture(t, storagetest.StartRedis(t), 6)
+	f.now = redistest.Noon
 	f.Schedule("mail", 1, -time.Minute)
 	f.Insert("mail", 3)
 	f.insert("mail", 0, 2)
 	f.Run("mail", 1)
-	ask := driver.RedisAsk{RedisOptions: bullmq.Preset.Redis.Defaults, Queue: "mail", Now: f.now(), Lookahead: time.Minute}
-	storagetest.Golden(t, filepath.Join("testdata", "commands.golden"), redistest.Commands(t, server, bullmq.Preset.Redis, ask))
+	ask := driver.RedisAsk{Queue: "mail", Now: redistest.Noon(), Lookahead: time.Minute}
+	redistest.Golden(t, f.redis, bullmq.Preset.Redis, ask)
 }

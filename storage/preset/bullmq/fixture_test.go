@@ -3,7 +3,6 @@ package bullmq_test
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/leadsman/leadsman/storage/storagetest"
+	"github.com/leadsman/leadsman/storage/storagetest/bulltest"
 )
 
 // layouts are the versions of BullMQ whose keys differ, and a release of each.
@@ -73,23 +73,16 @@ func (f *fixture) run(s *script) {
 	}
 }
 
-func millis(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }
-
 // add adds a job's hash, with other fields as given, and returns its id.
 func (f *fixture) add(s *script, at time.Time, delay time.Duration, fields map[string]string) string {
 	f.last++
 	id := strconv.Itoa(f.last)
-	all := map[string]string{
+	usual := map[string]string{
 		"name": "mail", "data": `{"to":"x"}`, "opts": fmt.Sprintf(`{"attempts":0,"delay":%d}`, delay.Milliseconds()),
-		"timestamp": millis(at), "delay": strconv.FormatInt(delay.Milliseconds(), 10), "priority": "0",
-	}
-	maps.Copy(all, fields)
-	var pairs []string
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		pairs = append(pairs, name, all[name])
+		"timestamp": bulltest.Millis(at), "delay": strconv.FormatInt(delay.Milliseconds(), 10), "priority": "0",
 	}
 	s.do("INCR", "id")
-	s.do("HSET", id, pairs...)
+	s.do("HSET", id, bulltest.Hash(usual, fields)...)
 	return id
 }
 
@@ -171,7 +164,7 @@ func (f *fixture) delay(queue string, n int, in time.Duration, fields map[string
 		s.do("ZADD", "delayed", strconv.FormatInt(due.UnixMilli()<<12+int64(i), 10), id)
 		s.event("delayed", id)
 	}
-	f.mark(s, f.target(s), millis(due))
+	f.mark(s, f.target(s), bulltest.Millis(due))
 	f.run(s)
 }
 
@@ -193,7 +186,7 @@ func (f *fixture) Run(queue string, n int) {
 	f.tb.Helper()
 	s, now := f.open(queue), f.now()
 	for range n {
-		id := f.add(s, now, 0, map[string]string{"processedOn": millis(now)})
+		id := f.add(s, now, 0, map[string]string{"processedOn": bulltest.Millis(now)})
 		s.do("LPUSH", "active", id)
 		s.do("SET", id+":lock", "token", "PX", "30000")
 		s.event("active", id)
@@ -206,7 +199,7 @@ func (f *fixture) Orphan(queue string, n int, age time.Duration) {
 	f.tb.Helper()
 	s, then := f.open(queue), f.now().Add(-age)
 	for range n {
-		s.do("LPUSH", "active", f.add(s, then, 0, map[string]string{"processedOn": millis(then)}))
+		s.do("LPUSH", "active", f.add(s, then, 0, map[string]string{"processedOn": bulltest.Millis(then)}))
 	}
 	f.run(s)
 }
@@ -214,7 +207,7 @@ func (f *fixture) Orphan(queue string, n int, age time.Duration) {
 // Fail implements storagetest.Fixture.
 func (f *fixture) Fail(queue string, n int, in time.Duration) {
 	f.tb.Helper()
-	f.delay(queue, n, in, map[string]string{"processedOn": millis(f.now().Add(min(in, 0))), "atm": "1", "failedReason": "x"})
+	f.delay(queue, n, in, map[string]string{"processedOn": bulltest.Millis(f.now().Add(min(in, 0))), "atm": "1", "failedReason": "x"})
 }
 
 // Snooze implements storagetest.Fixture.
@@ -240,8 +233,8 @@ func (f *fixture) Finish(queue string, n int) {
 	f.tb.Helper()
 	s, now := f.open(queue), f.now()
 	for i := range n {
-		id := f.add(s, now, 0, map[string]string{"finishedOn": millis(now)})
-		s.do("ZADD", []string{"completed", "failed", "waiting-children"}[i%3], millis(now), id)
+		id := f.add(s, now, 0, map[string]string{"finishedOn": bulltest.Millis(now)})
+		s.do("ZADD", []string{"completed", "failed", "waiting-children"}[i%3], bulltest.Millis(now), id)
 		s.event("completed", id)
 	}
 	f.run(s)

@@ -43,10 +43,10 @@ var calls = regexp.MustCompile(`(?m)^cmdstat_([^:]+):calls=(\d+)`)
 func sent(t *testing.T, server *storagetest.RedisServer) map[string]string {
 	t.Helper()
 	engine := redistest.Open(t, bullmq.Preset.Redis, driver.RedisOptions{}, server.URL())
-	read(t, engine, driver.Want{Queue: "q"}) // connects
+	redistest.Read(t, engine, driver.Want{Queue: "q"}) // connects
 	server.Do(t, "CONFIG", "RESETSTAT")
 	for range 10 {
-		read(t, engine, driver.Want{Queue: "q"})
+		redistest.Read(t, engine, driver.Want{Queue: "q"})
 	}
 	stats, err := server.Do(t, "INFO", "commandstats").ToString()
 	if err != nil {

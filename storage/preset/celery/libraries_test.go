@@ -13,11 +13,7 @@ import (
 )
 
 // A library writes with Celery itself.
-type library struct {
-	*storagetest.Library
-
-	tb testing.TB
-}
+type library struct{ storagetest.LibraryFixture }
 
 // newLibrary has workers acknowledge tasks when they are done, so that those that run are to be seen.
 func newLibrary(tb testing.TB, server *storagetest.RedisServer) library {
@@ -28,25 +24,7 @@ func newLibrary(tb testing.TB, server *storagetest.RedisServer) library {
 func openLibrary(tb testing.TB, server *storagetest.RedisServer, config map[string]any) library {
 	tb.Helper()
 	program := storagetest.Python(tb, "drive_celery", "celery")
-	open := map[string]any{"url": server.URL(), "config": config}
-	return library{storagetest.OpenLibrary(tb, program, open), tb}
-}
-
-func (l library) Insert(queue string, n int) {
-	l.tb.Helper()
-	l.Enqueue(queue, n, nil)
-}
-
-func (l library) Run(queue string, n int) {
-	l.tb.Helper()
-	l.Insert(queue, n)
-	l.Start(queue, n)
-}
-
-func (l library) Finish(queue string, n int) {
-	l.tb.Helper()
-	l.Run(queue, n)
-	l.Library.Finish(queue)
+	return library{storagetest.OpenLibraryFixture(tb, server, program, map[string]any{"config": config})}
 }
 
 // Cancel is Finish: a worker takes a revoked task like any, and drops it.
@@ -55,16 +33,16 @@ func (l library) Cancel(queue string, n int) { l.Finish(queue, n) }
 // What follows is never called: tasks that are put off are in workers' hands, and a queue cannot be paused.
 
 func (l library) Schedule(string, int, time.Duration) {
-	l.tb.Fatal("Celery schedules nothing in Redis")
+	l.TB.Fatal("Celery schedules nothing in Redis")
 }
 
-func (l library) Pause(string) { l.tb.Fatal("Celery pauses no queue") }
+func (l library) Pause(string) { l.TB.Fatal("Celery pauses no queue") }
 
-func (l library) Orphan(string, int, time.Duration) { l.tb.Fatal("Celery gives all tasks back") }
+func (l library) Orphan(string, int, time.Duration) { l.TB.Fatal("Celery gives all tasks back") }
 
-func (l library) Fail(string, int, time.Duration) { l.tb.Fatal("Celery retries nothing in Redis") }
+func (l library) Fail(string, int, time.Duration) { l.TB.Fatal("Celery retries nothing in Redis") }
 
-func (l library) Snooze(string, int, time.Duration) { l.tb.Fatal("Celery retries nothing in Redis") }
+func (l library) Snooze(string, int, time.Duration) { l.TB.Fatal("Celery retries nothing in Redis") }
 
 func TestCeleryItselfKeepsTheContracts(t *testing.T) {
 	storagetest.Run(t, redistest.Harness(celery.Preset.Redis, driver.RedisOptions{}, newLibrary, abilities))
@@ -72,9 +50,7 @@ func TestCeleryItselfKeepsTheContracts(t *testing.T) {
 
 // With late acknowledgement what runs is in unacked, as what waits for its time is.
 func TestTheCountsAreWhatCeleryReports(t *testing.T) {
-	server := storagetest.StartRedis(t)
-	l := newLibrary(t, server)
-	engine := redistest.Open(t, celery.Preset.Redis, driver.RedisOptions{}, server.URL())
+	l, engine := redistest.Start(t, celery.Preset.Redis, driver.RedisOptions{}, newLibrary)
 	l.Finish("mail", 2)
 	l.Run("images", 1)
 	l.Run("mail", 3)
@@ -82,7 +58,7 @@ func TestTheCountsAreWhatCeleryReports(t *testing.T) {
 	l.Enqueue("mail", 4, map[string]any{"priority": 9})
 	compare := func(queue string, waiting, active, later int) {
 		t.Helper()
-		expect(t, engine, driver.Queue{Name: queue, Known: true, Ready: int64(waiting), Running: int64(active + later)})
+		redistest.Expect(t, engine, driver.Queue{Name: queue, Known: true, Ready: int64(waiting), Running: int64(active + later)})
 		said := l.Report(queue).Counts
 		if said["messages"] != waiting || said["active"] != active || said["scheduled"] != later {
 			t.Errorf("Celery says of %s: %v, want %d waiting, %d active, %d for later", queue, said, waiting, active, later)
@@ -91,7 +67,7 @@ func TestTheCountsAreWhatCeleryReports(t *testing.T) {
 	compare("mail", 6, 3, 0)
 	compare("images", 0, 1, 0)
 	l.Abandon("mail")
-	expect(t, engine, driver.Queue{Name: "mail", Known: true, Ready: 6, Running: 3})
+	redistest.Expect(t, engine, driver.Queue{Name: "mail", Known: true, Ready: 6, Running: 3})
 
 	l.Library.Schedule("later", 2, time.Hour)
 	compare("later", 2, 0, 0)
@@ -110,7 +86,7 @@ func TestWithEarlyAcknowledgementRunningIsWhatWasPrefetched(t *testing.T) {
 	for deadline := time.Now().Add(time.Minute); redistest.ReadQueue(t, engine, "mail") != want && time.Now().Before(deadline); {
 		time.Sleep(20 * time.Millisecond) // until the worker has its fill
 	}
-	expect(t, engine, want)
+	redistest.Expect(t, engine, want)
 	if said := l.Report("mail").Counts; said["messages"] != 5 || said["active"] != 1 {
 		t.Errorf("Celery says %v, want 5 waiting and 1 active", said)
 	}
@@ -126,7 +102,7 @@ func TestCelerysTransportOptionsAreTheSources(t *testing.T) {
 	l.Run("mail", 2)
 	l.Insert("mail", 1)
 	l.Enqueue("mail", 4, map[string]any{"priority": 7})
-	expect(t, engine, driver.Queue{Name: "mail", Known: true, Ready: 5, Running: 2})
+	redistest.Expect(t, engine, driver.Queue{Name: "mail", Known: true, Ready: 5, Running: 2})
 }
 
 // A task that is sent to a topic exchange is known by the exchange's bindings.
@@ -138,6 +114,6 @@ func TestTasksOfATopicExchangeCountInItsQueue(t *testing.T) {
 	engine := redistest.Open(t, celery.Preset.Redis, driver.RedisOptions{}, server.URL())
 	l.Run("mail", 2)
 	l.Insert("mail", 1)
-	expect(t, engine, driver.Queue{Name: "mail", Known: true, Ready: 1, Running: 2})
-	expect(t, engine, driver.Queue{Name: "images"})
+	redistest.Expect(t, engine, driver.Queue{Name: "mail", Known: true, Ready: 1, Running: 2})
+	redistest.Expect(t, engine, driver.Queue{Name: "images"})
 }

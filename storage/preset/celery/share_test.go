@@ -16,7 +16,7 @@ import (
 func TestTasksInWorkersHandsAreOutstanding(t *testing.T) {
 	f, engine := open(t, driver.RedisOptions{})
 	f.Run("celery", 600)
-	expect(t, engine, driver.Queue{Name: "celery", Known: true, Running: 600})
+	redistest.Expect(t, engine, driver.Queue{Name: "celery", Known: true, Running: 600})
 }
 
 func TestTasksInWorkersHandsCountInTheirQueueAlone(t *testing.T) {
@@ -25,11 +25,11 @@ func TestTasksInWorkersHandsCountInTheirQueueAlone(t *testing.T) {
 	f.Run("images", 2)
 	f.Insert("idle", 1)
 	f.hold("", `it's "odd", \ n`+"\n日本", strings.Repeat("x", 300_000), 1)
-	expect(t, engine, driver.Queue{Name: "mail", Known: true, Running: 40})
-	expect(t, engine, driver.Queue{Name: "images", Known: true, Running: 2})
-	expect(t, engine, driver.Queue{Name: "idle", Known: true, Ready: 1})
-	expect(t, engine, driver.Queue{Name: `it's "odd", \ n` + "\n日本", Known: true, Running: 1})
-	expect(t, engine, driver.Queue{Name: "nobody"})
+	redistest.Expect(t, engine, driver.Queue{Name: "mail", Known: true, Running: 40})
+	redistest.Expect(t, engine, driver.Queue{Name: "images", Known: true, Running: 2})
+	redistest.Expect(t, engine, driver.Queue{Name: "idle", Known: true, Ready: 1})
+	redistest.Expect(t, engine, driver.Queue{Name: `it's "odd", \ n` + "\n日本", Known: true, Running: 1})
+	redistest.Expect(t, engine, driver.Queue{Name: "nobody"})
 }
 
 func TestTasksOfAnExchangeCountInTheQueuesThatItLeadsTo(t *testing.T) {
@@ -40,11 +40,11 @@ func TestTasksOfAnExchangeCountInTheQueuesThatItLeadsTo(t *testing.T) {
 	f.bind("jobs", "odd", "(?<=x)", "odd") // Python's, and not understood
 	f.hold("jobs", "mail.now", "W10=", 2)
 	f.hold("jobs", "images", "W10=", 4)
-	expect(t, engine, driver.Queue{Name: "mail", Known: true, Running: 2})
-	expect(t, engine, driver.Queue{Name: "audit", Known: true, Running: 6})
-	expect(t, engine, driver.Queue{Name: "images", Known: true, Running: 4})
-	expect(t, engine, driver.Queue{Name: "odd", Known: true, Running: 6})
-	expect(t, engine, driver.Queue{Name: "nobody"})
+	redistest.Expect(t, engine, driver.Queue{Name: "mail", Known: true, Running: 2})
+	redistest.Expect(t, engine, driver.Queue{Name: "audit", Known: true, Running: 6})
+	redistest.Expect(t, engine, driver.Queue{Name: "images", Known: true, Running: 4})
+	redistest.Expect(t, engine, driver.Queue{Name: "odd", Known: true, Running: 6})
+	redistest.Expect(t, engine, driver.Queue{Name: "nobody"})
 }
 
 func TestTasksOfUnknownOriginCountInEachQueue(t *testing.T) {
@@ -53,20 +53,11 @@ func TestTasksOfUnknownOriginCountInEachQueue(t *testing.T) {
 	f.Run("images", 1)
 	f.do("HSET", "unacked", "a", "no JSON", "b", `{"queue":"mail"}`, "c", `[{},"",7]`, "d", "")
 	f.hold("gone", "mail", "W10=", 1) // whose bindings are deleted
-	expect(t, engine, driver.Queue{Name: "mail", Known: true, Ready: 1, Running: 5})
-	expect(t, engine, driver.Queue{Name: "images", Known: true, Running: 6})
-	if notes := read(t, engine, "mail").Notes; len(notes) != 1 || !strings.Contains(notes[0], "unacked") {
+	redistest.Expect(t, engine, driver.Queue{Name: "mail", Known: true, Ready: 1, Running: 5})
+	redistest.Expect(t, engine, driver.Queue{Name: "images", Known: true, Running: 6})
+	if notes := redistest.Read(t, engine, driver.Want{Queue: "mail"}).Notes; len(notes) != 1 || !strings.Contains(notes[0], "unacked") {
 		t.Errorf("notes = %q, want one about unacked", notes)
 	}
-}
-
-func read(t *testing.T, engine driver.Reader, queue string) driver.Reading {
-	t.Helper()
-	reading, err := engine.Read(t.Context(), driver.Request{Wants: []driver.Want{{Queue: queue}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return reading
 }
 
 // The shares of a great many are estimated, and a queue that none was seen of is not taken for idle.
@@ -85,7 +76,7 @@ func TestManyTasksAreEstimatedAndNeverZero(t *testing.T) {
 		f.do(fill...)
 	}
 	for _, name := range []string{"mail", "images"} {
-		reading := read(t, engine, name)
+		reading := redistest.Read(t, engine, driver.Want{Queue: name})
 		q := reading.Queues[0]
 		if q.Running < each*3/4 || q.Running > each*5/4 || !q.Saturated {
 			t.Errorf("%s: running = %d, saturated = %t, want about %d and true", name, q.Running, q.Saturated, each)
@@ -94,7 +85,7 @@ func TestManyTasksAreEstimatedAndNeverZero(t *testing.T) {
 			t.Errorf("notes = %q, want that it is an estimate", reading.Notes)
 		}
 	}
-	if q := read(t, engine, "rare").Queues[0]; q.Running != 1 {
+	if q := redistest.Read(t, engine, driver.Want{Queue: "rare"}).Queues[0]; q.Running != 1 {
 		t.Errorf("rare: running = %d, want 1: nobody knows that there is none", q.Running)
 	}
 }
@@ -150,7 +141,7 @@ func TestWithoutTheRightToLookAllCountInEachQueue(t *testing.T) {
 	server.AddUser(t, "reader", "secret", "%R~*", "+hello", "+ping", "+client|tracking", "+client|setname", "+llen", "+hlen",
 		"+exists", "+time", "+role", "+multi", "+exec")
 	engine := redistest.Open(t, celery.Preset.Redis, driver.RedisOptions{}, server.UserURL("reader", "secret"))
-	reading := read(t, engine, "mail")
+	reading := redistest.Read(t, engine, driver.Want{Queue: "mail"})
 	if got := reading.Queues[0].Running; got != 5 {
 		t.Errorf("running = %d, want 5", got)
 	}

@@ -1,7 +1,6 @@
 package flexiq_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -29,17 +28,12 @@ func TestFlexiQOnRedisKeepsTheContracts(t *testing.T) {
 
 func onRedis(t *testing.T) (redisFixture, *redis.Engine) {
 	t.Helper()
-	server := storagetest.StartRedis(t)
-	return newRedisFixture(t, server), redistest.Open(t, flexiq.Preset.Redis, driver.RedisOptions{}, server.URL())
+	return redistest.Start(t, flexiq.Preset.Redis, driver.RedisOptions{}, newRedisFixture)
 }
 
 func expectRedis(t *testing.T, engine driver.Reader, want driver.Queue) driver.Queue {
 	t.Helper()
-	got := redistest.ReadQueue(t, engine, want.Name)
-	if diff := cmp.Diff(want, got, compared); diff != "" {
-		t.Error(diff)
-	}
-	return got
+	return redistest.Expect(t, engine, want, redistest.ButWorkers)
 }
 
 // Older releases took any number for a priority.
@@ -56,16 +50,15 @@ func TestDueJobsOfEachPriorityAreReadyWithoutAWorker(t *testing.T) {
 }
 
 func TestAJobIsDueToTheMillisecondOrTwo(t *testing.T) {
-	server := storagetest.StartRedis(t)
-	f := newRedisFixture(t, server)
-	now := time.Date(2026, 11, 29, 12, 0, 0, 1e6, time.UTC)
+	f := newRedisFixture(t, storagetest.StartRedis(t))
+	now := redistest.Noon().Add(time.Millisecond)
 	f.now = func() time.Time { return now }
 	f.add("mail", 0, 0)
 	f.add("mail", 0, 3*time.Millisecond)
 	f.add("mail", 500, 0)
 	f.add("mail", 500, time.Millisecond)
 	ask := driver.RedisAsk{RedisOptions: flexiq.Preset.Redis.Defaults, Queue: "mail", Now: now}
-	got := redistest.Plan(t, server, flexiq.Preset.Redis, ask, &strings.Builder{})
+	got := redistest.Plan(t, f.server, flexiq.Preset.Redis, ask, &strings.Builder{})
 	if got.Ready != 2 || got.Scheduled != 2 || got.NextDue != time.Millisecond {
 		t.Errorf("ready, scheduled = %d, %d, next due = %s; want 2, 2, 1ms", got.Ready, got.Scheduled, got.NextDue)
 	}
@@ -107,14 +100,7 @@ func TestRunningIsNotGuessedWithoutSightOfTheWorkers(t *testing.T) {
 	newRedisFixture(t, server).Run("mail", 1)
 	server.AddUser(t, "blind", "secret", "%R~flexiq:*", "+@read", "-smembers", "+@connection", "+time", "+role", "+multi", "+exec")
 	engine := redistest.Open(t, flexiq.Preset.Redis, driver.RedisOptions{}, server.UserURL("blind", "secret"))
-	want := driver.Want{Queue: "mail"}
-	reading, err := engine.Read(t.Context(), driver.Request{Wants: []driver.Want{want}})
-	if err == nil {
-		err = reading.Failed[want]
-	}
-	if known, ok := errors.AsType[*driver.Error](err); !ok || known.Kind != driver.Denied {
-		t.Errorf("Read = %+v, %v; want an error of kind denied", reading, err)
-	}
+	redistest.Fails(t, engine, driver.Want{Queue: "mail"}, driver.Denied)
 }
 
 func TestANameWithANamespaceIsAnErrorThatNamesTheQueue(t *testing.T) {
@@ -141,90 +127,40 @@ func TestANameWithANamespaceIsAnErrorThatNamesTheQueue(t *testing.T) {
 func TestQueuesAreNamedWhenOneIsNotKnown(t *testing.T) {
 	f, engine := onRedis(t)
 	f.Insert("images", 1)
-	reading, err := engine.Read(t.Context(), driver.Request{Wants: []driver.Want{{Queue: "image"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if notes := strings.Join(reading.Notes, "\n"); !strings.Contains(notes, `there is "images"`) {
-		t.Errorf("notes = %q", notes)
-	}
+	redistest.Unknown(t, engine, "image", `there is "images"`)
 }
 
 func TestTheCommandsOnRedisAreTheReviewedOnes(t *testing.T) {
-	server := storagetest.StartRedis(t)
-	f := newRedisFixture(t, server)
-	now := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
-	f.now = func() time.Time { return now }
+	f := newRedisFixture(t, storagetest.StartRedis(t))
+	f.now = redistest.Noon
 	f.add("mail", 0, -time.Minute)
-	ask := driver.RedisAsk{RedisOptions: flexiq.Preset.Redis.Defaults, Queue: "mail", Now: now, Lookahead: time.Minute}
-	usual := redistest.Commands(t, server, flexiq.Preset.Redis, ask)
+	ask := driver.RedisAsk{
+		RedisOptions: flexiq.Preset.Redis.Defaults, Queue: "mail", Now: redistest.Noon(), Lookahead: time.Minute,
+	}
+	usual := redistest.Commands(t, f.server, flexiq.Preset.Redis, ask)
 	f.add("mail", 5, -time.Minute)
 	f.Run("mail", 1)
-	other := redistest.Commands(t, server, flexiq.Preset.Redis, ask)
+	other := redistest.Commands(t, f.server, flexiq.Preset.Redis, ask)
 	storagetest.Golden(t, filepath.Join("testdata", "commands.golden"),
 		fmt.Sprintf("One job.\n\n%s\nTwo jobs, of two priorities, and one that runs.\n\n%s", usual, other))
 }
 
 func TestTheDocumentedUserOfRedisSuffices(t *testing.T) {
-	server := storagetest.StartRedis(t)
-	f := newRedisFixture(t, server)
+	f := newRedisFixture(t, storagetest.StartRedis(t))
 	f.Insert("mail", 3)
 	f.add("mail", 0, -time.Hour)
 	f.Run("mail", 3)
-	engine := redistest.Open(t, flexiq.Preset.Redis, driver.RedisOptions{}, redistest.User(t, server))
-	got := expectRedis(t, engine, driver.Queue{Name: "mail", Known: true, Ready: 4, Running: 3})
-	redistest.Near(t, "oldest", got.Oldest, time.Hour)
-	reading, err := engine.Read(t.Context(), driver.Request{Wants: []driver.Want{{Queue: "acme/nobody"}, {Queue: "mail"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, note := range reading.Notes {
-		if strings.Contains(note, "refused") {
-			t.Errorf("note: %s", note)
-		}
-	}
+	engine := redistest.LeastPrivilege(t, f.server, flexiq.Preset.Redis, driver.RedisOptions{}, []driver.Queue{{
+		Name: "mail", Known: true, Ready: 4, Running: 3, Oldest: time.Hour, Pool: &driver.Pool{Workers: 1, Capacity: 3},
+	}}, driver.Want{Queue: "mail"})
+	redistest.Unknown(t, engine, "acme/nobody", `there is "mail"`)
 }
-
-// A sink takes what a Watch tells.
-type sink struct {
-	modes   chan string
-	signals chan string
-}
-
-func (s sink) Push(mode driver.Mode, reason string) { s.modes <- string(mode) + ": " + reason }
-func (s sink) Signal(queue string)                  { s.signals <- queue }
 
 func TestWithoutTrackingFlexiQsOwnAnnouncementsTell(t *testing.T) {
 	server := storagetest.StartRedis(t)
 	url := redistest.User(t, server)
 	server.Do(t, "ACL", "SETUSER", "leadsman", "-client|tracking")
-	engine := redistest.Open(t, flexiq.Preset.Redis, driver.RedisOptions{}, url)
-	redistest.ReadQueue(t, engine, "mail") // and so it is watched
-
-	told := sink{make(chan string, 100), make(chan string, 100)}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- engine.Watch(ctx, told) }()
-	defer func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Errorf("Watch: %v", err)
-		}
-	}()
-	deadline := time.After(30 * time.Second)
-	again := time.NewTicker(10 * time.Millisecond) // the subscription may take a moment
-	defer again.Stop()
-	modes, heard := "", false
-	for !heard || !strings.HasSuffix(modes, "events: \n") {
-		select {
-		case mode := <-told.modes:
-			modes += mode + "\n"
-		case queue := <-told.signals:
-			heard = heard || queue == "mail"
-		case <-again.C:
-			server.Do(t, "PUBLISH", "flexiq:notify:-:mail", "1795953600000")
-		case <-deadline:
-			t.Fatalf("a signal of the queue: %t; modes: %s", heard, modes)
-		}
-	}
+	redistest.Announced(t, redistest.Open(t, flexiq.Preset.Redis, driver.RedisOptions{}, url), map[string]func(string){
+		"mail": func(queue string) { server.Do(t, "PUBLISH", "flexiq:notify:-:"+queue, "1795953600000") },
+	})
 }

@@ -89,9 +89,7 @@ func TestLaravelItselfOnRedisKeepsTheContracts(t *testing.T) {
 }
 
 func TestReadyOnRedisIsWhatLaravelHandsOut(t *testing.T) {
-	server := storagetest.StartRedis(t)
-	l := newRedisLibrary(t, server)
-	engine := redistest.Open(t, laravel.Preset.Redis, driver.RedisOptions{}, server.URL())
+	l, engine := redistest.Start(t, laravel.Preset.Redis, driver.RedisOptions{}, newRedisLibrary)
 	l.Finish("mail", 2)
 	l.Run("mail", 3)
 	l.Fail("mail", 1, time.Hour)

@@ -1,14 +1,11 @@
 package laravel_test
 
 import (
-	"errors"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/leadsman/leadsman/storage/driver"
 	"github.com/leadsman/leadsman/storage/preset/laravel"
@@ -26,18 +23,14 @@ func TestLaravelOnRedisKeepsTheContracts(t *testing.T) {
 
 func onRedis(t *testing.T, options driver.RedisOptions) (redisFixture, *redis.Engine) {
 	t.Helper()
-	server := storagetest.StartRedis(t)
-	return newRedisFixture(t, server), redistest.Open(t, laravel.Preset.Redis, options, server.URL())
+	return redistest.Start(t, laravel.Preset.Redis, options, newRedisFixture)
 }
 
 func TestAJobOnRedisIsReadyAgainWhenItsReservationEnds(t *testing.T) {
 	f, engine := onRedis(t, driver.RedisOptions{})
 	f.Orphan("mail", 3, 10*time.Minute)
 	f.Orphan("mail", 2, 30*time.Second)
-	got := redistest.ReadQueue(t, engine, "mail")
-	if diff := cmp.Diff(driver.Queue{Name: "mail", Known: true, Ready: 3, Running: 2}, got, counts); diff != "" {
-		t.Error(diff)
-	}
+	got := redistest.Expect(t, engine, driver.Queue{Name: "mail", Known: true, Ready: 3, Running: 2}, redistest.ButAges)
 	redistest.Near(t, "oldest", got.Oldest, 510*time.Second)
 }
 
@@ -77,17 +70,7 @@ func TestAnotherPrefixIsNamedWhenAQueueIsNotKnown(t *testing.T) {
 	f.prefix = "shop_database_"
 	f.Insert("images", 1)
 	f.do("SET", "shop_database_other", "x")
-	reading, err := engine.Read(t.Context(), driver.Request{Wants: []driver.Want{{Queue: "mail"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]driver.Queue{{Name: "mail"}}, reading.Queues); diff != "" {
-		t.Error(diff)
-	}
-	notes := strings.Join(reading.Notes, "\n")
-	if !strings.Contains(notes, `there is "images", "shop-database-queues:mail"`) {
-		t.Errorf("notes = %q, want the name and the other prefix", notes)
-	}
+	redistest.Unknown(t, engine, "mail", `there is "images", "shop-database-queues:mail"`)
 }
 
 func TestAPrefixMayHoldQueues(t *testing.T) {
@@ -106,10 +89,7 @@ func TestANameInBracesIsTheKeyOnACluster(t *testing.T) {
 	f, engine := onRedis(t, driver.RedisOptions{})
 	f.do("RPUSH", "laravel_database_queues:{mail}", f.payload(0, 0, "null"))
 	f.do("ZADD", "laravel_database_queues:{mail}:delayed", f.seconds(time.Hour), f.payload(0, 0, "3600"))
-	want := driver.Queue{Name: "{mail}", Known: true, Ready: 1, Scheduled: 1}
-	if diff := cmp.Diff(want, redistest.ReadQueue(t, engine, "{mail}"), counts); diff != "" {
-		t.Error(diff)
-	}
+	redistest.Expect(t, engine, driver.Queue{Name: "{mail}", Known: true, Ready: 1, Scheduled: 1}, redistest.ButAges)
 }
 
 func TestEveryQueueIsThoseThatTheSourceNames(t *testing.T) {
@@ -117,13 +97,8 @@ func TestEveryQueueIsThoseThatTheSourceNames(t *testing.T) {
 	f.Insert("mail", 1)
 	f.Run("images", 1)
 	f.Insert("other", 1)
-	reading, err := engine.Read(t.Context(), driver.Request{Wants: []driver.Want{{}}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	want := []driver.Queue{{Name: "images", Known: true, Running: 1}, {Name: "mail", Known: true, Ready: 1}}
-	byName := cmpopts.SortSlices(func(a, b driver.Queue) bool { return a.Name < b.Name })
-	if diff := cmp.Diff(want, reading.Queues, byName, counts); diff != "" {
+	if diff := cmp.Diff(want, redistest.Read(t, engine, driver.Want{}).Queues, redistest.ButAges); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -131,51 +106,26 @@ func TestEveryQueueIsThoseThatTheSourceNames(t *testing.T) {
 func TestEveryQueueOfASourceThatNamesNoneIsAnErrorThatSaysWhatToDo(t *testing.T) {
 	f, engine := onRedis(t, driver.RedisOptions{})
 	f.Insert("mail", 1)
-	reading, err := engine.Read(t.Context(), driver.Request{Wants: []driver.Want{{}}})
-	if err == nil {
-		err = reading.Failed[driver.Want{}]
-	}
-	if known, ok := errors.AsType[*driver.Error](err); !ok || known.Kind != driver.Schema || !strings.Contains(known.Message, "queues") {
-		t.Errorf("Read = %+v, %v; want an error that names the source's queues", reading, err)
-	}
+	redistest.Fails(t, engine, driver.Want{}, driver.Schema, "queues")
 }
 
 func TestTheCommandsOnRedisAreTheReviewedOnes(t *testing.T) {
-	server := storagetest.StartRedis(t)
-	f := newRedisFixture(t, server)
-	now := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
-	f.now = func() time.Time { return now }
+	f := newRedisFixture(t, storagetest.StartRedis(t))
+	f.now = redistest.Noon
 	f.Schedule("mail", 1, -time.Minute)
 	f.Orphan("mail", 1, time.Hour)
 	f.Insert("mail", 1)
-	ask := driver.RedisAsk{RedisOptions: laravel.Preset.Redis.Defaults, Queue: "mail", Now: now, Lookahead: time.Minute}
-	storagetest.Golden(t, filepath.Join("testdata", "commands.golden"), redistest.Commands(t, server, laravel.Preset.Redis, ask))
+	ask := driver.RedisAsk{Queue: "mail", Now: redistest.Noon(), Lookahead: time.Minute}
+	redistest.Golden(t, f.server, laravel.Preset.Redis, ask)
 }
 
 func TestTheDocumentedUserOfRedisSuffices(t *testing.T) {
-	server := storagetest.StartRedis(t)
-	f := newRedisFixture(t, server)
+	f := newRedisFixture(t, storagetest.StartRedis(t))
 	f.Insert("mail", 2)
 	f.Schedule("mail", 1, -time.Hour)
 	f.Run("mail", 3)
-	engine := redistest.Open(t, laravel.Preset.Redis, driver.RedisOptions{}, redistest.User(t, server))
-	reading, err := engine.Read(t.Context(), driver.Request{Wants: []driver.Want{{Queue: "mail"}, {Queue: "nobody"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []driver.Queue{{Name: "mail", Known: true, Ready: 3, Running: 3}, {Name: "nobody"}}
-	byName := cmpopts.SortSlices(func(a, b driver.Queue) bool { return a.Name < b.Name })
-	if diff := cmp.Diff(want, reading.Queues, byName, counts); diff != "" {
-		t.Error(diff)
-	}
-	for _, q := range reading.Queues {
-		if q.Name == "mail" {
-			redistest.Near(t, "oldest", q.Oldest, time.Hour)
-		}
-	}
-	for _, note := range reading.Notes {
-		if strings.Contains(note, "refused") {
-			t.Errorf("note: %s", note)
-		}
-	}
+	want := []driver.Queue{{Name: "mail", Known: true, Ready: 3, Running: 3, Oldest: time.Hour}}
+	engine := redistest.LeastPrivilege(
+		t, f.server, laravel.Preset.Redis, driver.RedisOptions{}, want, driver.Want{Queue: "mail"})
+	redistest.Unknown(t, engine, "nobody", `there is "mail"`)
 }

@@ -1,15 +1,12 @@
 package rediskeys_test
 
 import (
-	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/leadsman/leadsman/storage/driver"
 	"github.com/leadsman/leadsman/storage/preset/rediskeys"
@@ -27,21 +24,13 @@ func TestTheREADMEsExampleKeepsTheContracts(t *testing.T) {
 // open starts a server and returns a fixture and an engine that reads by the keys.
 func open(t *testing.T, keys ...driver.RedisKey) (fixture, *redis.Engine) {
 	t.Helper()
-	server := storagetest.StartRedis(t)
-	options := driver.RedisOptions{Keys: keys}
-	return newFixture(t, server), redistest.Open(t, rediskeys.Preset.Redis, options, server.URL())
+	return redistest.Start(t, rediskeys.Preset.Redis, driver.RedisOptions{Keys: keys}, newFixture)
 }
 
-// compared leaves out ages.
-var compared = cmpopts.IgnoreFields(driver.Queue{}, "Oldest", "NextDue")
-
+// expect reads a queue and compares it, but for ages.
 func expect(t *testing.T, engine driver.Reader, want driver.Queue) driver.Queue {
 	t.Helper()
-	got := redistest.ReadQueue(t, engine, want.Name)
-	if diff := cmp.Diff(want, got, compared); diff != "" {
-		t.Error(diff)
-	}
-	return got
+	return redistest.Expect(t, engine, want, redistest.ButAges)
 }
 
 // Case 32: the types are the source's word, so that nothing is asked for them, and a key that comes and goes is never
@@ -118,7 +107,7 @@ func TestTheOldestOfAStreamIsItsFirstEntry(t *testing.T) {
 func TestAWrongUnitIsAnErrorOrSaidAndNeverANothing(t *testing.T) {
 	f, engine := open(t, driver.RedisKey{Key: "{queue}", Type: "zset", State: "scheduled", Unit: "s"})
 	f.do("ZADD", "mail", f.at(-time.Hour, time.Millisecond), "due")
-	wantError(t, engine, "mail", `key "mail"`, "keys[0].unit")
+	redistest.Fails(t, engine, driver.Want{Queue: "mail"}, driver.Schema, `key "mail"`, "keys[0].unit")
 
 	f, engine = open(t, driver.RedisKey{Key: "{queue}", Type: "zset", State: "scheduled", Unit: "ms"})
 	f.do("ZADD", "mail", f.at(time.Hour, time.Second), "later")
@@ -128,47 +117,18 @@ func TestAWrongUnitIsAnErrorOrSaidAndNeverANothing(t *testing.T) {
 	}
 }
 
-func wantError(t *testing.T, engine driver.Reader, queue string, parts ...string) {
-	t.Helper()
-	want := driver.Want{Queue: queue}
-	reading, err := engine.Read(t.Context(), driver.Request{Wants: []driver.Want{want}})
-	if err == nil {
-		err = reading.Failed[want]
-	}
-	known, ok := errors.AsType[*driver.Error](err)
-	if !ok || known.Kind != driver.Schema {
-		t.Fatalf("Read = %+v, %v; want a schema error", reading, err)
-	}
-	for _, part := range parts {
-		if !strings.Contains(known.Message, part) {
-			t.Errorf("error = %q, want it to say %q", known.Message, part)
-		}
-	}
-}
-
 func TestAKeyOfAnotherTypeIsAnErrorThatNamesIt(t *testing.T) {
 	f, engine := open(t, driver.RedisKey{Key: "{queue}", Type: "list", State: "ready"})
 	f.do("ZADD", "mail", "1", "a")
-	wantError(t, engine, "mail", `"mail"`, "LLEN")
+	redistest.Fails(t, engine, driver.Want{Queue: "mail"}, driver.Schema, `"mail"`, "LLEN")
 }
 
 // Case 33.
 func TestAnUnknownQueueIsZeroAndNearNamesAreSaid(t *testing.T) {
-	server := storagetest.StartRedis(t)
-	f := newFixture(t, server)
+	f, engine := redistest.Start(t, rediskeys.Preset.Redis, beeQueue, newFixture)
 	f.Insert("jobs", 1)
 	f.Insert("two:parts*", 1)
-	engine := redistest.Open(t, rediskeys.Preset.Redis, beeQueue, server.URL())
-	reading, err := engine.Read(t.Context(), driver.Request{Wants: []driver.Want{{Queue: "default"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]driver.Queue{{Name: "default"}}, reading.Queues); diff != "" {
-		t.Error(diff)
-	}
-	if notes := strings.Join(reading.Notes, "\n"); !strings.Contains(notes, `"jobs"`) || !strings.Contains(notes, `"two:parts*"`) {
-		t.Errorf("notes = %q, want the names that there are", notes)
-	}
+	redistest.Unknown(t, engine, "default", `"jobs"`, `"two:parts*"`)
 }
 
 func TestNamesAreFoundInKeysThatHoldThemTwice(t *testing.T) {
@@ -188,25 +148,19 @@ func TestNamesAreFoundInKeysThatHoldThemTwice(t *testing.T) {
 func TestBareNamesShowNoOtherKeys(t *testing.T) {
 	f, engine := open(t, driver.RedisKey{Key: "{queue}", Type: "list", State: "ready"})
 	f.do("SET", "session:secret", "x")
-	reading, err := engine.Read(t.Context(), driver.Request{Wants: []driver.Want{{Queue: "mail"}}})
-	if err != nil || strings.Contains(strings.Join(reading.Notes, "\n"), "secret") {
-		t.Errorf("Read = %+v, %v, want no other key's name", reading, err)
+	if notes := redistest.Unknown(t, engine, "mail"); strings.Contains(notes, "secret") {
+		t.Errorf("notes = %q, want no other key's name", notes)
 	}
 }
 
 func TestEveryQueueIsThoseThatTheSourceNames(t *testing.T) {
-	server := storagetest.StartRedis(t)
-	f := newFixture(t, server)
-	f.Insert("mail", 1)
-	f.Insert("unnamed", 1)
 	options := beeQueue
 	options.Queues = []string{"mail", "nobody"}
-	engine := redistest.Open(t, rediskeys.Preset.Redis, options, server.URL())
-	reading, err := engine.Read(t.Context(), driver.Request{Wants: []driver.Want{{}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]driver.Queue{{Name: "mail", Known: true, Ready: 1}}, reading.Queues); diff != "" {
+	f, engine := redistest.Start(t, rediskeys.Preset.Redis, options, newFixture)
+	f.Insert("mail", 1)
+	f.Insert("unnamed", 1)
+	want := []driver.Queue{{Name: "mail", Known: true, Ready: 1}}
+	if diff := cmp.Diff(want, redistest.Read(t, engine, driver.Want{}).Queues); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -236,37 +190,26 @@ func TestKeysThatMakeNoSenseAreRefused(t *testing.T) {
 }
 
 func TestTheCommandsAreTheReviewedOnes(t *testing.T) {
-	server := storagetest.StartRedis(t)
-	f := newFixture(t, server)
-	now := time.Date(2026, 11, 29, 12, 0, 0, 500e6, time.UTC)
+	f := newFixture(t, storagetest.StartRedis(t))
+	now := redistest.Noon().Add(500 * time.Millisecond)
 	f.now = func() time.Time { return now }
 	f.Schedule("mail", 1, -time.Minute)
 	f.Insert("mail", 1)
 	ask := driver.RedisAsk{RedisOptions: beeQueue, Queue: "mail", Now: now, Lookahead: time.Minute}
-	storagetest.Golden(t, filepath.Join("testdata", "commands.golden"), redistest.Commands(t, server, rediskeys.Preset.Redis, ask))
+	redistest.Golden(t, f.server, rediskeys.Preset.Redis, ask)
 }
 
 func TestTheDocumentedUserSuffices(t *testing.T) {
-	server := storagetest.StartRedis(t)
-	f := newFixture(t, server)
+	f := newFixture(t, storagetest.StartRedis(t))
 	f.Insert("mail", 2)
-	f.Schedule("mail", 1, -time.Minute)
+	f.Schedule("mail", 1, -2*time.Hour)
 	f.Schedule("mail", 1, time.Hour)
 	f.Run("mail", 3)
 	options := beeQueue
 	for _, kind := range []string{"zset", "set", "hash", "stream"} {
 		options.Keys = append(options.Keys, driver.RedisKey{Key: "bq:{queue}:" + kind, Type: kind, State: "ready"})
 	}
-	engine := redistest.Open(t, rediskeys.Preset.Redis, options, redistest.User(t, server))
-	reading, err := engine.Read(t.Context(), driver.Request{Wants: []driver.Want{{Queue: "mail"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []driver.Queue{{Name: "mail", Known: true, Ready: 3, Running: 3, Scheduled: 1}}
-	if diff := cmp.Diff(want, reading.Queues, compared); diff != "" {
-		t.Error(diff)
-	}
-	if len(reading.Notes)+len(reading.Failed) > 0 {
-		t.Errorf("notes: %q, failed: %v, want none", reading.Notes, reading.Failed)
-	}
+	redistest.LeastPrivilege(t, f.server, rediskeys.Preset.Redis, options, []driver.Queue{{
+		Name: "mail", Known: true, Ready: 3, Running: 3, Scheduled: 1, Oldest: 2 * time.Hour, NextDue: time.Hour,
+	}}, driver.Want{Queue: "mail"})
 }

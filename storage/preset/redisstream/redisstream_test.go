@@ -1,9 +1,7 @@
 package redisstream_test
 
 import (
-	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -31,29 +29,20 @@ func TestStreamsKeepTheContracts(t *testing.T) {
 // open starts a server and returns a fixture and an engine of it.
 func open(t *testing.T, options driver.RedisOptions) (fixture, *redis.Engine) {
 	t.Helper()
-	server := storagetest.StartRedis(t)
-	return newFixture(t, server), redistest.Open(t, redisstream.Preset.Redis, options, server.URL())
+	return redistest.Start(t, redisstream.Preset.Redis, options, newFixture)
 }
 
-// compared leaves out ages.
+// compared leaves out how long entries wait. None is for later.
 var compared = cmpopts.IgnoreFields(driver.Queue{}, "Oldest")
 
 func expect(t *testing.T, engine driver.Reader, want driver.Queue) driver.Queue {
 	t.Helper()
-	got := redistest.ReadQueue(t, engine, want.Name)
-	if diff := cmp.Diff(want, got, compared); diff != "" {
-		t.Error(diff)
-	}
-	return got
+	return redistest.Expect(t, engine, want, compared)
 }
 
 func read(t *testing.T, engine driver.Reader, queue string) driver.Reading {
 	t.Helper()
-	reading, err := engine.Read(t.Context(), driver.Request{Wants: []driver.Want{{Queue: queue}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return reading
+	return redistest.Read(t, engine, driver.Want{Queue: queue})
 }
 
 func TestEachGroupHasToGetEachEntry(t *testing.T) {
@@ -170,10 +159,7 @@ func TestAnEntryOnItsWayToAWorkerIsSeen(t *testing.T) {
 func TestAMissingGroupIsSaid(t *testing.T) {
 	f, engine := open(t, driver.RedisOptions{Group: "wrokers"})
 	f.Insert("mail", 2)
-	expect(t, engine, driver.Queue{Name: "mail"})
-	if notes := strings.Join(read(t, engine, "mail").Notes, "\n"); !strings.Contains(notes, `no consumer group "wrokers"`) {
-		t.Errorf("notes = %q, want that there is no such group", notes)
-	}
+	redistest.Unknown(t, engine, "mail", `no consumer group "wrokers"`)
 
 	f, engine = open(t, driver.RedisOptions{})
 	f.do("XADD", "mail", "*", "k", "v")
@@ -181,7 +167,7 @@ func TestAMissingGroupIsSaid(t *testing.T) {
 	if notes := strings.Join(read(t, engine, "mail").Notes, "\n"); !strings.Contains(notes, "has no consumer group") {
 		t.Errorf("notes = %q, want that there is no group", notes)
 	}
-	if notes := read(t, engine, "nobody").Notes; strings.Contains(strings.Join(notes, "\n"), "mail") {
+	if notes := redistest.Unknown(t, engine, "nobody"); strings.Contains(notes, "mail") {
 		t.Errorf("notes = %q: without a prefix any key could be shown", notes)
 	}
 }
@@ -192,8 +178,7 @@ func TestAPrefixMakesNearNamesKnown(t *testing.T) {
 	f.Insert("jobs[1]:mail", 2)
 	f.do("SET", "session:secret", "x")
 	expect(t, engine, driver.Queue{Name: "mail", Known: true, Ready: 2})
-	notes := strings.Join(read(t, engine, "mial").Notes, "\n")
-	if !strings.Contains(notes, `"mail"`) || strings.Contains(notes, "secret") {
+	if notes := redistest.Unknown(t, engine, "mial", `"mail"`); strings.Contains(notes, "secret") {
 		t.Errorf("notes = %q, want the queue that there is and nothing else", notes)
 	}
 }
@@ -201,33 +186,21 @@ func TestAPrefixMakesNearNamesKnown(t *testing.T) {
 func TestAKeyOfAnotherTypeIsAnErrorThatNamesIt(t *testing.T) {
 	f, engine := open(t, driver.RedisOptions{})
 	f.do("LPUSH", "mail", "x")
-	want := driver.Want{Queue: "mail"}
-	reading, err := engine.Read(t.Context(), driver.Request{Wants: []driver.Want{want}})
-	if err == nil {
-		err = reading.Failed[want]
-	}
-	known, ok := errors.AsType[*driver.Error](err)
-	if !ok || known.Kind != driver.Schema || !strings.Contains(known.Message, `"mail"`) {
-		t.Errorf("Read = %+v, %v; want a schema error that names the key", reading, err)
-	}
+	redistest.Fails(t, engine, driver.Want{Queue: "mail"}, driver.Schema, `"mail"`)
 }
 
 func TestEveryQueueIsThoseThatTheSourceNames(t *testing.T) {
 	f, engine := open(t, driver.RedisOptions{Queues: []string{"mail", "nobody"}})
 	f.Insert("mail", 1)
 	f.Insert("unnamed", 1)
-	reading, err := engine.Read(t.Context(), driver.Request{Wants: []driver.Want{{}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]driver.Queue{{Name: "mail", Known: true, Ready: 1}}, reading.Queues, compared); diff != "" {
+	want := []driver.Queue{{Name: "mail", Known: true, Ready: 1}}
+	if diff := cmp.Diff(want, redistest.Read(t, engine, driver.Want{}).Queues, compared); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestTheCommandsAreTheReviewedOnes(t *testing.T) {
-	server := storagetest.StartRedis(t)
-	f := newFixture(t, server)
+	f := newFixture(t, storagetest.StartRedis(t))
 	f.do("XGROUP", "CREATE", "mail", "workers", "0", "MKSTREAM")
 	for i := range 20 {
 		f.do("XADD", "mail", fmt.Sprintf("1796000000000-%d", i), "k", "v")
@@ -235,22 +208,15 @@ func TestTheCommandsAreTheReviewedOnes(t *testing.T) {
 	f.take("mail", 2)
 	f.do("XDEL", "mail", "1796000000000-9")
 	ask := driver.RedisAsk{Queue: "mail", Now: time.UnixMilli(1_796_000_000_000)}
-	storagetest.Golden(t, filepath.Join("testdata", "commands.golden"), redistest.Commands(t, server, redisstream.Preset.Redis, ask))
+	redistest.Golden(t, f.server, redisstream.Preset.Redis, ask)
 }
 
 func TestTheDocumentedUserSuffices(t *testing.T) {
-	server := storagetest.StartRedis(t)
-	f := newFixture(t, server)
+	f := newFixture(t, storagetest.StartRedis(t))
 	f.Run("jobs:mail", 3)
 	ids := f.add("jobs:mail", 20)
 	f.do("XDEL", "jobs:mail", ids[9])
 	options := driver.RedisOptions{Prefix: "jobs:", Group: "workers"}
-	engine := redistest.Open(t, redisstream.Preset.Redis, options, redistest.User(t, server))
-	reading := read(t, engine, "mail")
-	if diff := cmp.Diff([]driver.Queue{{Name: "mail", Known: true, Ready: 19, Running: 3}}, reading.Queues, compared); diff != "" {
-		t.Error(diff)
-	}
-	if len(reading.Notes)+len(reading.Failed) > 0 {
-		t.Errorf("notes: %q, failed: %v, want none", reading.Notes, reading.Failed)
-	}
+	want := []driver.Queue{{Name: "mail", Known: true, Ready: 19, Running: 3}}
+	redistest.LeastPrivilege(t, f.server, redisstream.Preset.Redis, options, want, driver.Want{Queue: "mail"})
 }

@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/leadsman/leadsman/storage/driver"
 	"github.com/leadsman/leadsman/storage/storagetest/redistest"
 )
@@ -28,9 +26,7 @@ func TestDelayedJobsBelongToTheQueueThatTheyName(t *testing.T) {
 	for _, want := range []driver.Queue{
 		{Name: "mail", Known: true, Ready: 3, Scheduled: 1}, {Name: "Mail", Known: true, Ready: 1}, {Name: "args"},
 	} {
-		if diff := cmp.Diff(want, redistest.ReadQueue(t, engine, want.Name), compared); diff != "" {
-			t.Error(diff)
-		}
+		expect(t, engine, want)
 	}
 	if due := redistest.ReadQueue(t, engine, "mail").NextDue; due < 200*365*24*time.Hour {
 		t.Errorf("the job that is never due is due in %s", due)
@@ -42,9 +38,7 @@ func TestAnEmptyInstantIsNoJob(t *testing.T) {
 	f, engine := on(t)
 	f.Insert("mail", 1)
 	f.do("ZADD", "delayed_queue_schedule", "1000000000", "1000000000", "9000000000", "9000000000")
-	if diff := cmp.Diff(driver.Queue{Name: "mail", Known: true, Ready: 1}, redistest.ReadQueue(t, engine, "mail"), compared); diff != "" {
-		t.Error(diff)
-	}
+	expect(t, engine, driver.Queue{Name: "mail", Known: true, Ready: 1})
 }
 
 func TestMoreDelayedJobsThanAreReadSaturate(t *testing.T) {
@@ -72,17 +66,16 @@ func TestMoreDelayedJobsThanAreReadSaturate(t *testing.T) {
 			}, 0, 250, true, 600,
 		},
 	} {
-		f, engine := on(t)
-		tt.write(f)
-		for queue, ready := range map[string]int64{"mail": tt.mail, "images": tt.images} {
-			want := driver.Queue{Name: queue, Known: ready > 0, Ready: ready, Saturated: tt.saturated}
-			if diff := cmp.Diff(want, redistest.ReadQueue(t, engine, queue), compared); diff != "" {
-				t.Errorf("%s: %s", name, diff)
+		t.Run(name, func(t *testing.T) {
+			f, engine := on(t)
+			tt.write(f)
+			for queue, ready := range map[string]int64{"mail": tt.mail, "images": tt.images} {
+				expect(t, engine, driver.Queue{Name: queue, Known: ready > 0, Ready: ready, Saturated: tt.saturated})
 			}
-		}
-		if _, commands := plan(t, f, false); strings.Count(commands, "\n") > tt.mostCommands {
-			t.Errorf("%s: %d commands, want at most %d", name, strings.Count(commands, "\n"), tt.mostCommands)
-		}
+			if _, commands := plan(t, f, false); strings.Count(commands, "\n") > tt.mostCommands {
+				t.Errorf("%d commands, want at most %d", strings.Count(commands, "\n"), tt.mostCommands)
+			}
+		})
 	}
 }
 

@@ -6,9 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-
 	"github.com/leadsman/leadsman/storage/driver"
 	"github.com/leadsman/leadsman/storage/preset/resque"
 	"github.com/leadsman/leadsman/storage/redis"
@@ -19,8 +16,6 @@ import (
 var (
 	preset    = resque.Preset.Redis
 	abilities = storagetest.Abilities{Everything: true, Lookahead: true, Retries: true, Orphans: true, Exact: true, Armed: true}
-	// compared leaves out ages and workers.
-	compared = cmpopts.IgnoreFields(driver.Queue{}, "Oldest", "NextDue", "Pool")
 )
 
 func TestResqueKeepsTheContracts(t *testing.T) {
@@ -30,8 +25,13 @@ func TestResqueKeepsTheContracts(t *testing.T) {
 // on returns a fixture and an engine on a server.
 func on(t *testing.T) (fixture, *redis.Engine) {
 	t.Helper()
-	server := storagetest.StartRedis(t)
-	return newFixture(t, server), redistest.Open(t, preset, driver.RedisOptions{}, server.URL())
+	return redistest.Start(t, preset, driver.RedisOptions{}, newFixture)
+}
+
+// expect reads a queue and compares it, but for ages and workers.
+func expect(t *testing.T, engine driver.Reader, want driver.Queue) driver.Queue {
+	t.Helper()
+	return redistest.Expect(t, engine, want, redistest.ButWorkers)
 }
 
 // plan reads the queue mail at this moment and returns the commands, too.
@@ -48,10 +48,7 @@ func TestDueJobsAreReady(t *testing.T) {
 	f.Schedule("mail", 1, -time.Minute)
 	f.Schedule("mail", 1, -time.Hour)
 	f.Schedule("mail", 3, time.Hour)
-	got := redistest.ReadQueue(t, engine, "mail")
-	if diff := cmp.Diff(driver.Queue{Name: "mail", Known: true, Ready: 2, Scheduled: 3}, got, compared); diff != "" {
-		t.Error(diff)
-	}
+	got := expect(t, engine, driver.Queue{Name: "mail", Known: true, Ready: 2, Scheduled: 3})
 	redistest.Near(t, "oldest", got.Oldest, time.Hour)
 	redistest.Near(t, "next due", got.NextDue, time.Hour)
 }
@@ -93,10 +90,7 @@ func TestNothingIsReadyWhileAllWorkersArePaused(t *testing.T) {
 	f.Schedule("mail", 2, -time.Minute)
 	f.Schedule("mail", 1, time.Hour)
 	f.do("SET", "pause-all-workers", " True\n")
-	got := redistest.ReadQueue(t, engine, "mail")
-	if diff := cmp.Diff(driver.Queue{Name: "mail", Known: true, Paused: true, Scheduled: 1}, got, compared); diff != "" {
-		t.Error(diff)
-	}
+	got := expect(t, engine, driver.Queue{Name: "mail", Known: true, Paused: true, Scheduled: 1})
 	if got.Oldest != 0 {
 		t.Errorf("oldest = %s, and nothing is ready", got.Oldest)
 	}
@@ -115,10 +109,7 @@ func TestReadsByThePrefixOfTheSource(t *testing.T) {
 	f.Schedule("mail", 1, -time.Minute)
 	f.Run("mail", 3)
 	engine := redistest.Open(t, preset, driver.RedisOptions{Prefix: "resque:app:"}, server.URL())
-	want := driver.Queue{Name: "mail", Known: true, Ready: 3, Running: 3}
-	if diff := cmp.Diff(want, redistest.ReadQueue(t, engine, "mail"), compared); diff != "" {
-		t.Error(diff)
-	}
+	expect(t, engine, driver.Queue{Name: "mail", Known: true, Ready: 3, Running: 3})
 }
 
 // Case 33: a prefix or a name that is wrong reads as an empty queue for ever; the condition says which there are.
@@ -127,39 +118,19 @@ func TestAnUnknownQueueIsSaidToBe(t *testing.T) {
 	f.Insert("mail", 1)
 	f.prefix = "other:"
 	f.Insert("images", 1)
-	reading, err := engine.Read(t.Context(), driver.Request{Wants: []driver.Want{{Queue: "mial"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	notes := strings.Join(reading.Notes, "\n")
-	for _, want := range []string{`"mial"`, `"resque:"`, `"mail"`, `"other:queue:images"`} {
-		if !strings.Contains(notes, want) {
-			t.Errorf("the conditions %q do not say %s", notes, want)
-		}
-	}
+	redistest.Unknown(t, engine, "mial", `"mial"`, `"resque:"`, `"mail"`, `"other:queue:images"`)
 }
 
 // The least privilege that the README documents suffices, for named queues and for all.
 func TestTheDocumentedUserMayReadAll(t *testing.T) {
-	f, _ := on(t)
+	f := newFixture(t, storagetest.StartRedis(t))
 	f.Insert("mail", 2)
 	f.Schedule("mail", 1, time.Hour)
 	f.Run("mail", 1)
 	f.start(worker{queues: "mail"})
-	engine := redistest.Open(t, preset, driver.RedisOptions{}, redistest.User(t, f.server))
-	for _, want := range []driver.Want{{Queue: "mail"}, {}} {
-		reading, err := engine.Read(t.Context(), driver.Request{Wants: []driver.Want{want}})
-		if err != nil || len(reading.Failed) > 0 {
-			t.Fatalf("%v: %v, %v", want, err, reading.Failed)
-		}
-		mail := driver.Queue{Name: "mail", Known: true, Ready: 2, Running: 1, Scheduled: 1, Pool: &driver.Pool{Workers: 2, Capacity: 2}}
-		if diff := cmp.Diff(mail, reading.Queues[0], cmpopts.IgnoreFields(driver.Queue{}, "Oldest", "NextDue")); diff != "" {
-			t.Errorf("%v: %s", want, diff)
-		}
-		if len(reading.Notes) > 0 {
-			t.Errorf("conditions: %q", reading.Notes)
-		}
-	}
+	redistest.LeastPrivilege(t, f.server, preset, driver.RedisOptions{}, []driver.Queue{{
+		Name: "mail", Known: true, Ready: 2, Running: 1, Scheduled: 1, NextDue: time.Hour, Pool: &driver.Pool{Workers: 2, Capacity: 2},
+	}}, driver.Want{Queue: "mail"}, driver.Want{})
 }
 
 func TestCommandsAreTheReviewedOnes(t *testing.T) {
@@ -173,8 +144,6 @@ func TestCommandsAreTheReviewedOnes(t *testing.T) {
 	f.start(worker{queues: "mail,images", runs: "mail", since: beat, beat: beat})
 	f.start(worker{queues: "*"})
 	f.start(worker{queues: "images", runs: "images", since: beat})
-	ask := driver.RedisAsk{RedisOptions: preset.Defaults, Queue: "mail", Now: now}
-	got := redistest.Commands(t, f.server, preset, ask)
-	ask.Queue, ask.Lookahead = "idle", time.Minute
-	storagetest.Golden(t, "testdata/commands.golden", got+redistest.Commands(t, f.server, preset, ask))
+	redistest.Golden(t, f.server, preset,
+		driver.RedisAsk{Queue: "mail", Now: now}, driver.RedisAsk{Queue: "idle", Now: now, Lookahead: time.Minute})
 }

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/leadsman/leadsman/storage/driver"
 	"github.com/leadsman/leadsman/storage/redis"
 	"github.com/leadsman/leadsman/storage/storagetest"
@@ -24,10 +22,7 @@ func TestAWorkerCountsAsLongAsItBeats(t *testing.T) {
 	} {
 		f.start(w)
 	}
-	want := driver.Queue{Name: "mail", Known: true, Running: 1, Pool: &driver.Pool{Workers: 2, Capacity: 2}}
-	if diff := cmp.Diff(want, redistest.ReadQueue(t, engine, "mail")); diff != "" {
-		t.Error(diff)
-	}
+	redistest.Expect(t, engine, driver.Queue{Name: "mail", Known: true, Running: 1, Pool: &driver.Pool{Workers: 2, Capacity: 2}})
 }
 
 func TestTheJobOfAWorkerThatDoesNotBeatCountsUntilItIsTooOld(t *testing.T) {
@@ -66,10 +61,7 @@ func TestWorkersOfNodeResquePing(t *testing.T) {
 			"run_at": time.Now().Add(-40 * 24 * time.Hour).Format("Mon Jan 02 2006 15:04:05 GMT-0700 (Central European Summer Time)"),
 		}))
 	}
-	want := driver.Queue{Name: "mail", Known: true, Running: 1, Pool: &driver.Pool{Workers: 1, Capacity: 1}}
-	if diff := cmp.Diff(want, redistest.ReadQueue(t, engine, "mail")); diff != "" {
-		t.Error(diff)
-	}
+	redistest.Expect(t, engine, driver.Queue{Name: "mail", Known: true, Running: 1, Pool: &driver.Pool{Workers: 1, Capacity: 1}})
 	f.do("DEL", "worker:ping:"+alive)
 	if got := redistest.ReadQueue(t, engine, "mail").Running; got != 0 {
 		t.Errorf("running = %d of a job of 40 days ago whose worker does not ping", got)
@@ -84,10 +76,7 @@ func TestWorkersServeTheQueuesOfTheirPatterns(t *testing.T) {
 	} {
 		f.start(worker{queues: queues, beat: rfc(0)})
 	}
-	want := driver.Queue{Name: "mail", Pool: &driver.Pool{Workers: 8, Capacity: 8}}
-	if diff := cmp.Diff(want, redistest.ReadQueue(t, engine, "mail")); diff != "" {
-		t.Error(diff)
-	}
+	redistest.Expect(t, engine, driver.Queue{Name: "mail", Pool: &driver.Pool{Workers: 8, Capacity: 8}})
 	if got := redistest.ReadQueue(t, engine, "mail/eu:high").Pool.Workers; got != 5 { // *, m*, *,!images, mail*, *,!mail
 		t.Errorf("%d workers serve mail/eu:high, want 5", got)
 	}

@@ -1,14 +1,10 @@
 package rq_test
 
 import (
-	"errors"
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/leadsman/leadsman/storage/driver"
 	"github.com/leadsman/leadsman/storage/preset/rq"
@@ -28,20 +24,13 @@ func TestRQKeepsTheContracts(t *testing.T) {
 // open starts a server and returns a fixture and an engine of it.
 func open(t *testing.T) (fixture, *redis.Engine) {
 	t.Helper()
-	server := storagetest.StartRedis(t)
-	return newFixture(t, server), redistest.Open(t, rq.Preset.Redis, driver.RedisOptions{}, server.URL())
+	return redistest.Start(t, rq.Preset.Redis, driver.RedisOptions{}, newFixture)
 }
 
-// compared leaves out ages and workers.
-var compared = cmpopts.IgnoreFields(driver.Queue{}, "Oldest", "NextDue", "Pool")
-
+// expect reads a queue and compares it, but for ages and workers.
 func expect(t *testing.T, engine driver.Reader, want driver.Queue) driver.Queue {
 	t.Helper()
-	got := redistest.ReadQueue(t, engine, want.Name)
-	if diff := cmp.Diff(want, got, compared); diff != "" {
-		t.Error(diff)
-	}
-	return got
+	return redistest.Expect(t, engine, want, redistest.ButWorkers)
 }
 
 // Case 45: nobody promotes what is due while there is no worker, and it is the server's clock that says what is.
@@ -110,18 +99,14 @@ func TestAPrefixStandsBeforeAllKeys(t *testing.T) {
 	f.do("SADD", "{rq}:workers:mail", "{rq}:worker:one")
 	f.do("HSET", "{rq}:worker:one", "birth", f.iso(0))
 	engine := redistest.Open(t, rq.Preset.Redis, driver.RedisOptions{Prefix: "{rq}:"}, server.URL())
-	reading, err := engine.Read(t.Context(), driver.Request{Wants: []driver.Want{{}}})
-	if err != nil {
-		t.Fatal(err)
+	queues := redistest.Read(t, engine, driver.Want{}).Queues
+	want := driver.Queue{
+		Name: "mail", Known: true, Ready: 1, Running: 1, Scheduled: 1, Pool: &driver.Pool{Workers: 1, Capacity: 1},
 	}
-	want := driver.Queue{Name: "mail", Known: true, Ready: 1, Running: 1, Scheduled: 1}
-	if diff := cmp.Diff([]driver.Queue{want}, reading.Queues, compared); diff != "" {
+	if diff := cmp.Diff([]driver.Queue{want}, queues, redistest.ButAges); diff != "" {
 		t.Error(diff)
 	}
-	redistest.Near(t, "oldest", reading.Queues[0].Oldest, time.Hour)
-	if diff := cmp.Diff(&driver.Pool{Workers: 1, Capacity: 1}, reading.Queues[0].Pool); diff != "" {
-		t.Error(diff)
-	}
+	redistest.Near(t, "oldest", queues[0].Oldest, time.Hour)
 }
 
 func TestTheOldestWaitingJobIsTheFirstOfTheList(t *testing.T) {
@@ -164,53 +149,30 @@ func TestAKeyOfAnotherTypeIsAnErrorThatNamesIt(t *testing.T) {
 	f, engine := open(t)
 	f.Insert("mail", 1)
 	f.do("SET", "rq:scheduled:mail", "x")
-	want := driver.Want{Queue: "mail"}
-	reading, err := engine.Read(t.Context(), driver.Request{Wants: []driver.Want{want}})
-	if err == nil {
-		err = reading.Failed[want]
-	}
-	known, ok := errors.AsType[*driver.Error](err)
-	if !ok || known.Kind != driver.Schema || !strings.Contains(known.Message, "rq:scheduled:mail") {
-		t.Errorf("Read = %+v, %v; want a schema error that names the key", reading, err)
-	}
+	redistest.Fails(t, engine, driver.Want{Queue: "mail"}, driver.Schema, "rq:scheduled:mail")
 }
 
 func TestTheCommandsAreTheReviewedOnes(t *testing.T) {
-	server := storagetest.StartRedis(t)
-	f := newFixture(t, server)
-	now := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
-	f.now = func() time.Time { return now }
+	f := newFixture(t, storagetest.StartRedis(t))
+	f.now = redistest.Noon
 	f.Schedule("mail", 1, -time.Minute)
 	f.Orphan("mail", 1, time.Hour)
 	f.Insert("mail", 1)
 	f.work("mail", "one")
-	ask := driver.RedisAsk{RedisOptions: rq.Preset.Redis.Defaults, Queue: "mail", Now: now, Lookahead: time.Minute}
-	storagetest.Golden(t, filepath.Join("testdata", "commands.golden"), redistest.Commands(t, server, rq.Preset.Redis, ask))
+	ask := driver.RedisAsk{Queue: "mail", Now: redistest.Noon(), Lookahead: time.Minute}
+	redistest.Golden(t, f.server, rq.Preset.Redis, ask)
 }
 
 func TestTheDocumentedUserSuffices(t *testing.T) {
-	server := storagetest.StartRedis(t)
-	f := newFixture(t, server)
+	f := newFixture(t, storagetest.StartRedis(t))
 	f.Insert("mail", 2)
-	f.Schedule("mail", 1, -time.Minute)
+	f.Schedule("mail", 1, -time.Hour)
 	f.Run("mail", 3)
 	f.work("mail", "one")
-	engine := redistest.Open(t, rq.Preset.Redis, driver.RedisOptions{}, redistest.User(t, server))
-	reading, err := engine.Read(t.Context(), driver.Request{Wants: []driver.Want{{}, {Queue: "mail"}, {Queue: "nobody"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []driver.Queue{
-		{Name: "mail", Known: true, Ready: 3, Running: 3, Pool: &driver.Pool{Workers: 1, Capacity: 1}},
+	redistest.LeastPrivilege(t, f.server, rq.Preset.Redis, driver.RedisOptions{}, []driver.Queue{
+		{Name: "mail", Known: true, Ready: 3, Running: 3, Oldest: time.Hour, Pool: &driver.Pool{Workers: 1, Capacity: 1}},
 		{Name: "nobody", Pool: &driver.Pool{}},
-	}
-	byName := cmpopts.SortSlices(func(a, b driver.Queue) bool { return a.Name < b.Name })
-	if diff := cmp.Diff(want, reading.Queues, byName, cmpopts.IgnoreFields(driver.Queue{}, "Oldest")); diff != "" {
-		t.Error(diff)
-	}
-	if len(reading.Notes)+len(reading.Failed) > 0 {
-		t.Errorf("notes: %q, failed: %v, want none", reading.Notes, reading.Failed)
-	}
+	}, driver.Want{}, driver.Want{Queue: "mail"}, driver.Want{Queue: "nobody"})
 }
 
 func TestWorkersThatMayNotBeSeenAreUnknownAndNotNone(t *testing.T) {

@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/leadsman/leadsman/storage/driver"
 	"github.com/leadsman/leadsman/storage/storagetest/redistest"
 )
@@ -30,9 +28,7 @@ func TestJobsForLaterBelongToTheQueueThatTheyName(t *testing.T) {
 		{Name: "Mail", Known: true, Ready: 1},
 		{Name: "args"},
 	} {
-		if diff := cmp.Diff(want, redistest.ReadQueue(t, engine, want.Name), compared); diff != "" {
-			t.Error(diff)
-		}
+		expect(t, engine, want)
 	}
 	if due := redistest.ReadQueue(t, engine, "mail").NextDue; due < 200*365*24*time.Hour {
 		t.Errorf("the job that is never due is due in %s", due)
@@ -46,16 +42,10 @@ func TestMoreDueJobsThanAreReadSaturate(t *testing.T) {
 	f.delay("schedule", "mail", 3, -time.Minute) // behind them
 	f.delay("retry", "mail", 999, -time.Minute)
 	for queue, ready := range map[string]int64{"mail": 1004, "images": 1000} {
-		want := driver.Queue{Name: queue, Known: true, Ready: ready, Saturated: true}
-		if diff := cmp.Diff(want, redistest.ReadQueue(t, engine, queue), compared); diff != "" {
-			t.Error(diff)
-		}
+		expect(t, engine, driver.Queue{Name: queue, Known: true, Ready: ready, Saturated: true})
 	}
-	f.do("DEL", "schedule")
-	want := driver.Queue{Name: "mail", Known: true, Ready: 1004}
-	if diff := cmp.Diff(want, redistest.ReadQueue(t, engine, "mail"), compared); diff != "" {
-		t.Errorf("with 999 in a set: %s", diff)
-	}
+	f.do("DEL", "schedule") // and 999 are in a set
+	expect(t, engine, driver.Queue{Name: "mail", Known: true, Ready: 1004})
 }
 
 // A job that lies behind those that are read is not forgotten: the sample is to be taken again when they are due.
@@ -107,10 +97,7 @@ func TestAPausedQueueKeepsItsJobsForLater(t *testing.T) {
 	f.Schedule("mail", 2, time.Hour)
 	f.Run("mail", 1)
 	f.Pause("mail")
-	got := redistest.ReadQueue(t, engine, "mail")
-	if diff := cmp.Diff(driver.Queue{Name: "mail", Known: true, Paused: true, Running: 1, Scheduled: 2}, got, compared); diff != "" {
-		t.Error(diff)
-	}
+	got := expect(t, engine, driver.Queue{Name: "mail", Known: true, Paused: true, Running: 1, Scheduled: 2})
 	if got.Oldest != 0 {
 		t.Errorf("oldest = %s, and nothing is ready", got.Oldest)
 	}

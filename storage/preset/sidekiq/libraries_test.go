@@ -8,76 +8,33 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/leadsman/leadsman/storage/driver"
 	"github.com/leadsman/leadsman/storage/storagetest"
 	"github.com/leadsman/leadsman/storage/storagetest/redistest"
 )
 
 // A library writes with Sidekiq itself.
-type library struct {
-	*storagetest.Library
-
-	tb     testing.TB
-	server *storagetest.RedisServer
-}
+type library struct{ storagetest.LibraryFixture }
 
 func newLibrary(tb testing.TB, server *storagetest.RedisServer) library {
 	tb.Helper()
-	program := storagetest.Script(tb, "ruby", "sidekiq.rb")
-	return library{storagetest.OpenLibrary(tb, program, map[string]any{"url": server.URL()}), tb, server}
+	return library{storagetest.OpenLibraryFixture(tb, server, storagetest.Script(tb, "ruby", "sidekiq.rb"), nil)}
 }
 
-func (l library) Insert(queue string, n int) {
-	l.tb.Helper()
-	l.Enqueue(queue, n, nil)
-}
-
-func (l library) Schedule(queue string, n int, in time.Duration) {
-	l.tb.Helper()
-	l.Library.Schedule(queue, n, in)
-}
-
-func (l library) Pause(string) { l.tb.Fatal("Sidekiq without Pro cannot pause") }
-
-func (l library) Run(queue string, n int) {
-	l.tb.Helper()
-	l.Insert(queue, n)
-	l.Start(queue, n)
-}
+func (l library) Pause(string) { l.TB.Fatal("Sidekiq without Pro cannot pause") }
 
 // Orphan kills two processes, and does what time does: Redis forgets the one that beat last, and the other is from a backup.
 func (l library) Orphan(queue string, n int, age time.Duration) {
-	l.tb.Helper()
+	l.TB.Helper()
 	l.Run(queue, n)
 	l.Run(queue, n)
 	l.Abandon(queue)
-	killed, err := l.server.Do(l.tb, "SMEMBERS", "processes").AsStrSlice()
+	killed, err := l.Server.Do(l.TB, "SMEMBERS", "processes").AsStrSlice()
 	if err != nil || len(killed) != 2 {
-		l.tb.Fatalf("processes = %q, %v; want 2", killed, err)
+		l.TB.Fatalf("processes = %q, %v; want 2", killed, err)
 	}
-	l.server.Do(l.tb, "DEL", killed[0])
-	l.server.Do(l.tb, "HSET", killed[1], "beat", strconv.FormatInt(time.Now().Add(-age).Unix(), 10))
-}
-
-func (l library) Fail(queue string, n int, in time.Duration) {
-	l.tb.Helper()
-	l.Run(queue, n)
-	l.Library.Fail(queue, in)
-}
-
-func (l library) Snooze(queue string, n int, in time.Duration) { l.Fail(queue, n, in) }
-
-func (l library) Cancel(queue string, n int) {
-	l.tb.Helper()
-	l.Do("cancel", map[string]any{"queue": queue, "jobs": l.Enqueue(queue, n, nil)})
-}
-
-func (l library) Finish(queue string, n int) {
-	l.tb.Helper()
-	l.Run(queue, n)
-	l.Library.Finish(queue)
+	l.Server.Do(l.TB, "DEL", killed[0])
+	l.Server.Do(l.TB, "HSET", killed[1], "beat", strconv.FormatInt(time.Now().Add(-age).Unix(), 10))
 }
 
 func TestSidekiqItselfKeepsTheContracts(t *testing.T) {
@@ -87,9 +44,7 @@ func TestSidekiqItselfKeepsTheContracts(t *testing.T) {
 }
 
 func TestTheCountsAreWhatSidekiqReports(t *testing.T) {
-	server := storagetest.StartRedis(t)
-	l := newLibrary(t, server)
-	engine := redistest.Open(t, preset, driver.RedisOptions{}, server.URL())
+	l, engine := redistest.Start(t, preset, driver.RedisOptions{}, newLibrary)
 	l.Finish("mail", 2)
 	l.Fail("mail", 2, -time.Minute)
 	l.Fail("mail", 1, time.Hour)
@@ -112,14 +67,7 @@ func TestTheCountsAreWhatSidekiqReports(t *testing.T) {
 			Name: want.Name, Known: true, Ready: said("enqueued") + said("due"), Running: said("busy"), Scheduled: said("later"),
 			Pool: &driver.Pool{Workers: want.Pool.Workers, Capacity: said("threads")},
 		}
-		got := redistest.ReadQueue(t, engine, want.Name)
-		got.Oldest, got.NextDue = 0, 0
-		if diff := cmp.Diff(want, reported); diff != "" {
-			t.Errorf("%s, Sidekiq reports (-want):\n%s", when, diff)
-		}
-		if diff := cmp.Diff(reported, got); diff != "" {
-			t.Errorf("%s, Sidekiq reports other than what was read (+):\n%s", when, diff)
-		}
+		redistest.Agrees(t, engine, when, want, reported)
 	}
 	mail := driver.Queue{Name: "mail", Known: true, Ready: 9, Running: 6, Scheduled: 4, Pool: &driver.Pool{Workers: 2, Capacity: 7}}
 	images := driver.Queue{Name: "images", Known: true, Ready: 4, Running: 1, Pool: &driver.Pool{Workers: 1, Capacity: 3}}
@@ -131,9 +79,7 @@ func TestTheCountsAreWhatSidekiqReports(t *testing.T) {
 }
 
 func TestOldestIsSidekiqsLatency(t *testing.T) {
-	server := storagetest.StartRedis(t)
-	l := newLibrary(t, server)
-	engine := redistest.Open(t, preset, driver.RedisOptions{}, server.URL())
+	l, engine := redistest.Start(t, preset, driver.RedisOptions{}, newLibrary)
 	l.Insert("mail", 3)
 	for last := time.Duration(0); last < time.Second; {
 		low := l.Report("mail").Latency
@@ -147,9 +93,7 @@ func TestOldestIsSidekiqsLatency(t *testing.T) {
 
 // A job that was just taken is in no count until the process beats, which it does by itself.
 func TestWhatSidekiqTookRunsFromItsNextBeatOn(t *testing.T) {
-	server := storagetest.StartRedis(t)
-	l := newLibrary(t, server)
-	engine := redistest.Open(t, preset, driver.RedisOptions{}, server.URL())
+	l, engine := redistest.Start(t, preset, driver.RedisOptions{}, newLibrary)
 	l.Insert("mail", 2)
 	l.Do("start", map[string]any{"queue": "mail", "n": 2, "silent": true})
 	if got := redistest.ReadQueue(t, engine, "mail").Ready; got != 0 {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/leadsman/leadsman/storage/driver"
 	"github.com/leadsman/leadsman/storage/preset/sidekiq"
@@ -21,8 +20,6 @@ var (
 	abilities = storagetest.Abilities{
 		Everything: true, Lookahead: true, Paused: true, Retries: true, Orphans: true, Exact: true, Armed: true,
 	}
-	// compared leaves out ages and workers.
-	compared = cmpopts.IgnoreFields(driver.Queue{}, "Oldest", "NextDue", "Pool")
 )
 
 func TestSidekiqKeepsTheContracts(t *testing.T) {
@@ -32,10 +29,15 @@ func TestSidekiqKeepsTheContracts(t *testing.T) {
 // on returns a fixture and an engine on a server.
 func on(t *testing.T, options driver.RedisOptions) (fixture, *redis.Engine) {
 	t.Helper()
-	server := storagetest.StartRedis(t)
-	f := newFixture(t, server)
+	f, engine := redistest.Start(t, preset, options, newFixture)
 	f.prefix = options.Prefix
-	return f, redistest.Open(t, preset, options, server.URL())
+	return f, engine
+}
+
+// expect reads a queue and compares it, but for ages and workers.
+func expect(t *testing.T, engine driver.Reader, want driver.Queue) driver.Queue {
+	t.Helper()
+	return redistest.Expect(t, engine, want, redistest.ButWorkers)
 }
 
 // plan reads a queue at this moment and returns the commands, too.
@@ -51,10 +53,7 @@ func TestDueJobsAreReadyAtZeroWorkers(t *testing.T) {
 	f, engine := on(t, driver.RedisOptions{})
 	f.do("ZADD", "schedule", at(-time.Minute), f.job("mail", nil), at(time.Hour), f.job("mail", nil))
 	f.do("ZADD", "retry", at(-time.Hour), f.job("mail", nil))
-	got := redistest.ReadQueue(t, engine, "mail")
-	if diff := cmp.Diff(driver.Queue{Name: "mail", Known: true, Ready: 2, Scheduled: 1}, got, compared); diff != "" {
-		t.Error(diff)
-	}
+	got := expect(t, engine, driver.Queue{Name: "mail", Known: true, Ready: 2, Scheduled: 1})
 	redistest.Near(t, "oldest", got.Oldest, time.Hour)
 	redistest.Near(t, "next due", got.NextDue, time.Hour)
 }
@@ -115,10 +114,7 @@ func TestListNamesQueuesThatNeverHadAJob(t *testing.T) {
 func TestAQueueThatAProcessWaitsForIsKnown(t *testing.T) {
 	f, engine := on(t, driver.RedisOptions{})
 	f.start(worker{info: sidekiq8(5, "mail"), threads: 5})
-	want := driver.Queue{Name: "mail", Known: true, Pool: &driver.Pool{Workers: 1, Capacity: 5}}
-	if diff := cmp.Diff(want, redistest.ReadQueue(t, engine, "mail")); diff != "" {
-		t.Error(diff)
-	}
+	redistest.Expect(t, engine, driver.Queue{Name: "mail", Known: true, Pool: &driver.Pool{Workers: 1, Capacity: 5}})
 }
 
 func TestNamespacesOfSidekiq6ArePrefixes(t *testing.T) {
@@ -131,10 +127,7 @@ func TestNamespacesOfSidekiq6ArePrefixes(t *testing.T) {
 	other := newFixture(t, f.server)
 	other.Insert("mail", 40)
 	other.Pause("mail")
-	want := driver.Queue{Name: "mail", Known: true, Ready: 3, Running: 3, Scheduled: 1}
-	if diff := cmp.Diff(want, redistest.ReadQueue(t, engine, "mail"), compared); diff != "" {
-		t.Error(diff)
-	}
+	expect(t, engine, driver.Queue{Name: "mail", Known: true, Ready: 3, Running: 3, Scheduled: 1})
 }
 
 func TestOldestReadsEveryFormOfTime(t *testing.T) {
@@ -159,10 +152,7 @@ func TestMalformedJobsCountAndHaveNoAge(t *testing.T) {
 		"ages": `{"enqueued_at":"soon","created_at":-5}`, "early": `{"enqueued_at":9e99}`,
 	} {
 		f.push(queue, job)
-		want := driver.Queue{Name: queue, Known: true, Ready: 1, Pool: &driver.Pool{}}
-		if diff := cmp.Diff(want, redistest.ReadQueue(t, engine, queue)); diff != "" {
-			t.Errorf("%s: %s", queue, diff)
-		}
+		redistest.Expect(t, engine, driver.Queue{Name: queue, Known: true, Ready: 1, Pool: &driver.Pool{}})
 	}
 }
 
@@ -173,16 +163,7 @@ func TestAnUnknownQueueIsSaidToBe(t *testing.T) {
 	f.do("LPUSH", "queue:sq|web:1:0123456789ab|mail", "{}")
 	f.prefix = "app:"
 	f.Insert("images", 1)
-	reading, err := engine.Read(t.Context(), driver.Request{Wants: []driver.Want{{Queue: "mial"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	notes := strings.Join(reading.Notes, "\n")
-	for _, want := range []string{`"mial"`, `"mail"`, `"app:queue:images"`} {
-		if !strings.Contains(notes, want) {
-			t.Errorf("the conditions %q do not say %s", notes, want)
-		}
-	}
+	notes := redistest.Unknown(t, engine, "mial", `"mial"`, `"mail"`, `"app:queue:images"`)
 	if strings.Contains(notes, "sq|") {
 		t.Errorf("the conditions %q name a process' own list", notes)
 	}
@@ -190,25 +171,15 @@ func TestAnUnknownQueueIsSaidToBe(t *testing.T) {
 
 // The least privilege that the README documents suffices, for named queues and for all.
 func TestTheDocumentedUserMayReadAll(t *testing.T) {
-	f, _ := on(t, driver.RedisOptions{})
+	f := newFixture(t, storagetest.StartRedis(t))
 	f.Insert("mail", 2)
 	f.Schedule("mail", 1, time.Hour)
 	f.start(worker{info: sidekiq8(5, "mail", "other"), threads: 5, work: map[string]int{"mail": 1, "other": 1}})
-	engine := redistest.Open(t, preset, driver.RedisOptions{}, redistest.User(t, f.server))
-	for _, want := range []driver.Want{{Queue: "mail"}, {}} {
-		reading, err := engine.Read(t.Context(), driver.Request{Wants: []driver.Want{want}})
-		if err != nil || len(reading.Failed) > 0 {
-			t.Fatalf("%v: %v, %v", want, err, reading.Failed)
-		}
-		mail := driver.Queue{Name: "mail", Known: true, Ready: 2, Running: 1, Scheduled: 1, Pool: &driver.Pool{Workers: 1, Capacity: 5}}
-		ages := cmpopts.IgnoreFields(driver.Queue{}, "Oldest", "NextDue")
-		if diff := cmp.Diff(mail, reading.Queues[0], ages); diff != "" {
-			t.Errorf("%v: %s", want, diff)
-		}
-		if diff := cmp.Diff(preset.Notes, reading.Notes); diff != "" {
-			t.Errorf("more conditions than the preset's own: %s", diff)
-		}
-	}
+	pool := &driver.Pool{Workers: 1, Capacity: 5}
+	redistest.LeastPrivilege(t, f.server, preset, driver.RedisOptions{}, []driver.Queue{
+		{Name: "mail", Known: true, Ready: 2, Running: 1, Scheduled: 1, NextDue: time.Hour, Pool: pool},
+		{Name: "other", Known: true, Running: 1, Pool: pool},
+	}, driver.Want{Queue: "mail"}, driver.Want{})
 }
 
 func TestCommandsAreTheReviewedOnes(t *testing.T) {
@@ -223,7 +194,6 @@ func TestCommandsAreTheReviewedOnes(t *testing.T) {
 	} {
 		f.start(worker{identity: identity, info: info, work: map[string]int{"mail": 2}, beat: time.Until(now)})
 	}
-	got := redistest.Commands(t, f.server, preset, driver.RedisAsk{Queue: "mail", Now: now}) +
-		redistest.Commands(t, f.server, preset, driver.RedisAsk{Queue: "idle", Now: now, Lookahead: time.Minute})
-	storagetest.Golden(t, "testdata/commands.golden", got)
+	redistest.Golden(t, f.server, preset,
+		driver.RedisAsk{Queue: "mail", Now: now}, driver.RedisAsk{Queue: "idle", Now: now, Lookahead: time.Minute})
 }

@@ -27,6 +27,15 @@ func Harness[F storagetest.Fixture](
 	}
 }
 
+// Start starts a server and returns what writes to it, and an engine that reads it, until the test ends.
+func Start[F any](
+	t *testing.T, preset *driver.Redis, options driver.RedisOptions, newFixture func(testing.TB, *storagetest.RedisServer) F,
+) (F, *redis.Engine) {
+	t.Helper()
+	server := storagetest.StartRedis(t)
+	return newFixture(t, server), Open(t, preset, options, server.URL())
+}
+
 // Open is an engine that is closed when the test ends.
 func Open(t *testing.T, preset *driver.Redis, options driver.RedisOptions, url string) *redis.Engine {
 	t.Helper()
@@ -48,27 +57,4 @@ func newEngine(t *testing.T, preset *driver.Redis, options driver.RedisOptions, 
 		t.Fatal(err)
 	}
 	return engine
-}
-
-// ReadQueue reads one queue, exactly.
-func ReadQueue(t *testing.T, engine driver.Reader, name string) driver.Queue {
-	t.Helper()
-	want := driver.Want{Queue: name}
-	reading, err := engine.Read(t.Context(), driver.Request{Wants: []driver.Want{want}})
-	if err == nil {
-		err = reading.Failed[want]
-	}
-	if err != nil {
-		t.Fatalf("Read(%v): %v", want, err)
-	}
-	return reading.Queues[0]
-}
-
-// Near fails the test unless got is around want, give or take a minute: for ages of minutes and hours, on a machine that
-// may be slow between the write and the read.
-func Near(t *testing.T, what string, got, want time.Duration) {
-	t.Helper()
-	if got < want-time.Minute || got > want+time.Minute {
-		t.Errorf("%s = %s, want about %s", what, got, want)
-	}
 }
