@@ -54,7 +54,9 @@ func (o *observer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		took := time.Since(began)
 		o.requests.WithLabelValues(route, strconv.Itoa(seen.status())).Inc()
-		o.duration.WithLabelValues(route).Observe(took.Seconds())
+		if w.Header().Get("Content-Type") != "text/event-stream" { // it lasts for as long as somebody looks
+			o.duration.WithLabelValues(route).Observe(took.Seconds())
+		}
 		o.log.Debug("http request", "method", r.Method, "path", clip(r.URL.Path), "status", seen.status(), "took", took,
 			"bytes", seen.bytes, "peer", r.RemoteAddr)
 	}()

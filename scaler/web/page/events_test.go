@@ -1,8 +1,10 @@
 package page
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -11,8 +13,10 @@ import (
 	"time"
 
 	pb "github.com/kedacore/keda/v2/pkg/scalers/externalscaler"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/leadsman/leadsman/scaler"
+	"github.com/leadsman/leadsman/scaler/web"
 	"github.com/leadsman/leadsman/storage"
 	"github.com/leadsman/leadsman/storage/memory"
 )
@@ -180,12 +184,21 @@ func TestStreamsAreBounded(t *testing.T) {
 
 // A listener's timeouts are those of requests that end.
 func TestStreamOutlivesTheServersTimeouts(t *testing.T) {
+	t.Run("HTTP/1.1", func(t *testing.T) { outlivesTimeouts(t, false) })
+	t.Run("HTTP/2", func(t *testing.T) { outlivesTimeouts(t, true) })
+}
+
+func outlivesTimeouts(t *testing.T, http2 bool) {
 	store := memory.New()
 	store.Set("mail", memory.State{Ready: 1})
 	b := serve(t, scaler.Access{}, source(t, "jobs", store))
 	loopback := httptest.NewUnstartedServer(b.handler)
 	loopback.Config.ReadTimeout, loopback.Config.WriteTimeout = 200*time.Millisecond, 200*time.Millisecond
-	loopback.Start()
+	if loopback.EnableHTTP2 = http2; http2 {
+		loopback.StartTLS()
+	} else {
+		loopback.Start()
+	}
 	t.Cleanup(loopback.Close)
 	r := open(t, loopback.Client(), loopback.URL)
 	for n := int64(2); n < 6; n++ {
@@ -213,5 +226,46 @@ func TestStreamShowsABoundedNumberOfQueues(t *testing.T) {
 	}
 	if !slices.ContainsFunc(got.Queues, func(q queueView) bool { return q.Name == "q0000" }) {
 		t.Error("the first is not there")
+	}
+}
+
+// With http.auth none, nobody is asked for a token.
+func TestPageForEverybodyAsksForNoToken(t *testing.T) {
+	_, grant := mint(t, scaler.Grant{ID: "somebody", Sources: []string{"other"}})
+	b := serve(t, scaler.Access{Tokens: []scaler.Token{grant}}, source(t, "jobs", memory.New()))
+	b.page.everybody = true
+	loopback := b.loopback()
+	r := open(t, loopback.Client(), loopback.URL)
+	if got := until(r, "caller", func(caller) bool { return true }); got.Name != "anyone" {
+		t.Errorf("caller %q", got.Name)
+	}
+	if got := until(r, "sources", func([]sourceView) bool { return true }); len(got) != 1 {
+		t.Errorf("sources %+v", got)
+	}
+}
+
+// How long somebody looks says nothing of how long requests take.
+func TestStreamIsCountedAndNotTimed(t *testing.T) {
+	b := serve(t, scaler.Access{}, source(t, "jobs", memory.New()))
+	registry := prometheus.NewPedanticRegistry()
+	handler, err := web.New(web.Options{Scaler: b.server, Page: b.page, Metrics: registry, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, "/page/events", http.NoBody))
+	got := map[string]float64{}
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			got[family.GetName()] += metric.GetCounter().GetValue() + float64(metric.GetHistogram().GetSampleCount())
+		}
+	}
+	if got["leadsman_http_requests_total"] != 1 || got["leadsman_http_request_duration_seconds"] != 0 {
+		t.Errorf("metrics %v", got)
 	}
 }

@@ -35,22 +35,28 @@ func scene(t *testing.T) *bed {
 	b.remember("media", "thumbnails", wave(5, 4, 9), wave(2, 2, 7))
 
 	keda := b.keda()
-	for _, ref := range []*pb.ScaledObjectRef{
+	refs := []*pb.ScaledObjectRef{
 		{Namespace: "team-mail", Name: "mailer", ScalerMetadata: map[string]string{"source": "mail", "queue": "mail-*", "target": "8"}},
-		{Namespace: "team-media", Name: "transcoder", ScalerMetadata: map[string]string{"source": "media", "queue": "transcode", "metric": "ready", "target": "500"}},
+		{Namespace: "team-media", Name: "transcoder", ScalerMetadata: map[string]string{"source": "media", "queue": "transcode", "metric": "ready", "target": "500", "activation": "20", "linger": "5m"}},
 		{Namespace: "team-mail", Name: "nightly-reports", ScalerMetadata: map[string]string{"source": "mail", "queue": "reports"}},
-	} {
+	}
+	for _, ref := range refs {
 		b.poll(keda, ref)
 	}
-	stream, err := keda.StreamIsActive(t.Context(), &pb.ScaledObjectRef{
-		Namespace: "team-mail", Name: "mailer", ScalerMetadata: map[string]string{"source": "mail", "queue": "mail-*", "target": "8"},
-	})
+	stream, err := keda.StreamIsActive(t.Context(), refs[2])
 	if err != nil {
 		t.Fatal(err)
 	}
+	for id, deadline := anyone(t, b), time.Now().Add(10*time.Second); b.server.Sources(id)[0].Waiting == 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the stream does not begin to wait")
+		}
+	}
+	mail.Enqueue("reports", 1)
 	if _, err := stream.Recv(); err != nil {
 		t.Fatal(err)
 	}
+	b.poll(keda, refs[2])
 	return b
 }
 

@@ -132,7 +132,11 @@ type queryView struct {
 	Name       string   `json:"name"`
 	Target     float64  `json:"target"`
 	Activation float64  `json:"activation"`
-	Says       string   `json:"says"` // in words
+	Max        float64  `json:"max,omitempty"` // absent for none
+	ReadyOnly  bool     `json:"readyOnly,omitempty"`
+	Linger     int64    `json:"linger,omitempty"`    // milliseconds
+	Lookahead  int64    `json:"lookahead,omitempty"` // milliseconds
+	Says       string   `json:"says"`                // in words
 }
 
 func viewTriggers(all []scaler.TriggerStatus) triggersView {
@@ -166,7 +170,8 @@ func viewTrigger(t *scaler.TriggerStatus) triggerView {
 func viewQuery(q *scaler.Query) queryView {
 	return queryView{
 		Source: q.Source, Queues: q.Patterns(), Metric: string(q.Metric), Name: q.Name, Target: q.Target,
-		Activation: q.Activation, Says: q.Describe(),
+		Activation: q.Activation, Max: q.Max, ReadyOnly: !q.ActiveWhileRunning,
+		Linger: q.Linger.Milliseconds(), Lookahead: q.Lookahead.Milliseconds(), Says: q.Describe(),
 	}
 }
 

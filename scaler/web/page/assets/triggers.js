@@ -23,9 +23,11 @@ function makeTrigger({ namespace, object, query }) {
   const [value, replicas, active, streams, wake, asked] = cells;
   const chip = el("span", { class: "chip" });
   active.append(chip);
+  const last = el("span"), wakes = el("span", { class: "of" });
+  wake.append(last, wakes);
   const root = el("tr", { role: "row" },
     el("th", { role: "rowheader", scope: "row" }, el("span", { class: "name" }, object), el("span", { class: "of" }, namespace)),
-    el("td", { role: "cell", class: "for" }, query.says, el("code", {}, query.name), error), ...cells);
+    el("td", { role: "cell", class: "for" }, query.says, el("span", { class: "of" }, conditions(query)), el("code", {}, query.name), error), ...cells);
   return {
     root,
     update(now) {
@@ -34,10 +36,21 @@ function makeTrigger({ namespace, object, query }) {
       text(chip, now.active === undefined ? "not asked" : now.active ? "active" : "idle");
       attribute(chip, "data-state", now.active ? "active" : "idle");
       text(streams, String(now.streams));
-      text(wake, now.woken ? ago(now.woken) + (now.tookMillis ? `, in ${span(now.tookMillis)}` : "") : "–");
-      attribute(wake, "title", now.wakes ? `${plural(now.wakes, "wake")} since the start` : undefined);
+      text(last, now.woken ? ago(now.woken) + (now.tookMillis ? `, in ${span(now.tookMillis)}` : "") : "–");
+      text(wakes, now.wakes > 1 ? `${plural(now.wakes, "wake")} in all` : "");
       text(asked, ago(now.asked));
       text(error, now.error ?? "");
     },
   };
+}
+
+// conditions says what of a query is not as usual.
+function conditions({ activation, max, readyOnly, linger, lookahead }) {
+  return [
+    activation ? `active above ${number(activation)}` : "",
+    readyOnly ? "running jobs keep nothing active" : "",
+    linger ? `lingers ${span(linger)}` : "",
+    lookahead ? `looks ahead ${span(lookahead)}` : "",
+    max ? `at most ${number(max)}` : "",
+  ].filter(Boolean).join(" · ");
 }
