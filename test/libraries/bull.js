@@ -14,21 +14,8 @@
 //   close    {}                       ends what is left, as abandon does
 import Bull from "bull";
 
-import { address, Crews, serve, Store, Work } from "./commands.js";
-
-const store = new Store();
-
-function open(s, name) {
-  const q = new Bull(name, s.options);
-  q.on("error", () => {}); // of the connection, as when the server is stopped
-  return q;
-}
-
-// queue opens a queue when it is first named.
-function queue(s, name) {
-  if (!s.queues.has(name)) s.queues.set(name, open(s, name));
-  return s.queues.get(name);
-}
+import { failure, queue, quiet, session, shared, store } from "./bulls.js";
+import { address, serve, Work } from "./commands.js";
 
 // How a job fails, fail says; that it may be tried again is in its own options.
 const again = { attempts: 1000, backoff: { type: "asTold" } };
@@ -39,10 +26,12 @@ async function add(s, name, n, options) {
 }
 
 const commands = {
+  ...shared,
+
   async open({ url, prefix = "bull" }) {
     const settings = { backoffStrategies: { asTold: (_attempts, error) => error.after * 1000 } };
     const options = { redis: address(url), prefix, settings };
-    return store.add({ options, queues: new Map(), crews: new Crews((worker) => worker.close(true)) });
+    return store.add(session((name) => quiet(new Bull(name, options)), add));
   },
 
   async enqueue({ id, queue: name, n, job }) {
@@ -53,15 +42,10 @@ const commands = {
     return ids;
   },
 
-  async schedule({ id, queue, n, after }) {
-    const delay = Math.max(after, 1) * 1000;
-    return add(store.get(id), queue, n, { delay, timestamp: Math.round(Date.now() + after * 1000 - delay) });
-  },
-
   async start({ id, queue, n }) {
     const s = store.get(id);
     const work = new Work(n);
-    const worker = open(s, queue);
+    const worker = s.open(queue);
     s.crews.add(queue, worker, work);
     worker.process(n, async (job) => {
       try {
@@ -74,39 +58,12 @@ const commands = {
     await work.begun;
   },
 
-  async finish({ id, queue }) {
-    await store.get(id).crews.end(queue);
-  },
-
   async fail({ id, queue, after }) {
-    await store.get(id).crews.end(queue, Object.assign(new Error("failed on purpose"), { after }));
-  },
-
-  async abandon({ id, queue }) {
-    await store.get(id).crews.abandon(queue);
-  },
-
-  async pause({ id, queue: name }) {
-    await queue(store.get(id), name).pause();
-  },
-
-  async resume({ id, queue: name }) {
-    await queue(store.get(id), name).resume();
+    await store.get(id).crews.end(queue, failure(after));
   },
 
   async cancel({ id, queue: name, jobs }) {
     for (const job of jobs) await (await queue(store.get(id), name).getJob(job)).remove();
-  },
-
-  async report({ id, queue: name }) {
-    const q = queue(store.get(id), name);
-    return { counts: await q.getJobCounts(), paused: await q.isPaused(), workers: (await q.getWorkers()).length };
-  },
-
-  async close({ id }) {
-    const s = store.take(id);
-    await s.crews.abandonAll();
-    for (const q of s.queues.values()) await q.close();
   },
 };
 

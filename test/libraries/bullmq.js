@@ -15,19 +15,8 @@
 //   cancel   {queue, jobs}            removes jobs by their ids
 //   report   {queue}                  → {counts: {waiting: n, active: n, …}, paused, workers}, as BullMQ says
 //   close    {}                       ends what is left, as abandon does
-import { address, Crews, serve, Store, Work } from "./commands.js";
-
-const store = new Store();
-
-// queue opens a queue when it is first named.
-function queue(s, name) {
-  if (!s.queues.has(name)) {
-    const q = new s.bullmq.Queue(name, s.options);
-    q.on("error", () => {}); // of the connection, as when the server is stopped
-    s.queues.set(name, q);
-  }
-  return s.queues.get(name);
-}
+import { failure, queue, quiet, session, shared, store } from "./bulls.js";
+import { address, serve, Work } from "./commands.js";
 
 // How a job fails, fail says; that it may be tried again is in its own options.
 const again = { attempts: 1000, backoff: { type: "custom" } };
@@ -38,12 +27,12 @@ async function add(s, name, n, options) {
 }
 
 const commands = {
+  ...shared,
+
   async open({ release, url, prefix = "bull" }) {
     const connection = { ...address(url), maxRetriesPerRequest: null };
-    return store.add({
-      bullmq: await import(release), options: { connection, prefix }, queues: new Map(),
-      crews: new Crews((worker) => worker.close(true)),
-    });
+    const bullmq = await import(release), options = { connection, prefix };
+    return store.add(session((name) => quiet(new bullmq.Queue(name, options)), add, { bullmq, options }));
   },
 
   async enqueue({ id, queue: name, n, job }) {
@@ -57,15 +46,9 @@ const commands = {
     return ids;
   },
 
-  async schedule({ id, queue, n, after }) {
-    const delay = Math.max(after, 1) * 1000;
-    return add(store.get(id), queue, n, { delay, timestamp: Math.round(Date.now() + after * 1000 - delay) });
-  },
-
   async flow({ id, queue, n }) {
     const s = store.get(id);
-    const flows = new s.bullmq.FlowProducer(s.options);
-    flows.on("error", () => {});
+    const flows = quiet(new s.bullmq.FlowProducer(s.options));
     const ids = [];
     for (let i = 0; i < n; i++) {
       const children = [{ name: "child", queueName: `${queue}-children` }];
@@ -79,34 +62,15 @@ const commands = {
     const s = store.get(id);
     const work = new Work(n);
     const settings = { backoffStrategy: (_attempts, _type, error) => error.after * 1000 };
-    const worker = new s.bullmq.Worker(queue, () => work.run(), { ...s.options, concurrency: n, settings });
-    worker.on("error", () => {});
+    const worker = quiet(new s.bullmq.Worker(queue, () => work.run(), { ...s.options, concurrency: n, settings }));
     s.crews.add(queue, worker, work);
     await work.begun;
   },
 
-  async finish({ id, queue }) {
-    await store.get(id).crews.end(queue);
-  },
-
   async fail({ id, queue, after }) {
     const s = store.get(id);
-    const error = after === undefined
-      ? new s.bullmq.UnrecoverableError("failed on purpose")
-      : Object.assign(new Error("failed on purpose"), { after });
-    await s.crews.end(queue, error);
-  },
-
-  async abandon({ id, queue }) {
-    await store.get(id).crews.abandon(queue);
-  },
-
-  async pause({ id, queue: name }) {
-    await queue(store.get(id), name).pause();
-  },
-
-  async resume({ id, queue: name }) {
-    await queue(store.get(id), name).resume();
+    const forGood = () => new s.bullmq.UnrecoverableError("failed on purpose");
+    await s.crews.end(queue, after === undefined ? forGood() : failure(after));
   },
 
   async limit({ id, queue: name, concurrency }) {
@@ -115,17 +79,6 @@ const commands = {
 
   async cancel({ id, queue: name, jobs }) {
     for (const job of jobs) await queue(store.get(id), name).remove(job);
-  },
-
-  async report({ id, queue: name }) {
-    const q = queue(store.get(id), name);
-    return { counts: await q.getJobCounts(), paused: await q.isPaused(), workers: (await q.getWorkers()).length };
-  },
-
-  async close({ id }) {
-    const s = store.take(id);
-    await s.crews.abandonAll();
-    for (const q of s.queues.values()) await q.close();
   },
 };
 
