@@ -124,3 +124,30 @@ func TestWatchOfAnEngineThatCannotSaysSo(t *testing.T) {
 		t.Errorf("Watch: %v, want an error that names the engine", err)
 	}
 }
+
+// An examiner is an engine that tells its password.
+type examiner struct {
+	faulty
+
+	findings []driver.Finding
+}
+
+func (e examiner) Examine(context.Context) ([]driver.Finding, error) { return e.findings, e.err }
+
+func TestExamineTakesSecretsOutAndIsOptional(t *testing.T) {
+	t.Parallel()
+	secrets := storage.WithSecrets(func() []string { return []string{"hunter2"} })
+	told := examiner{findings: []driver.Finding{{Check: "server", Level: driver.LevelWarn, Found: "hunter2 is weak", Remedy: "not hunter2"}}}
+	got, err := newSource(t, told, secrets).Examine(t.Context())
+	if err != nil || len(got) != 1 || got[0].Found != "*** is weak" || got[0].Remedy != "not ***" {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	failing := examiner{faulty: faulty{err: driver.Errorf(driver.Denied, "hunter2 is refused")}}
+	_, err = newSource(t, failing, secrets).Examine(t.Context())
+	if kindOf(t, err) != driver.Denied || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("got %v", err)
+	}
+	if got, err := newSource(t, faulty{}).Examine(t.Context()); got != nil || err != nil {
+		t.Errorf("an engine that cannot tell: %+v, %v", got, err)
+	}
+}

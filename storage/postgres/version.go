@@ -22,8 +22,21 @@ func (e *Engine) queryFor(ctx context.Context, conn *pgx.Conn, unnamed bool) (*q
 	if state.query != nil {
 		return state.query, nil
 	}
-	var found []any
-	_, err := e.roundTrip(ctx, conn, request{settings: e.settings, query: e.version, unnamed: unnamed},
+	found, err := e.readVersion(ctx, conn, unnamed)
+	if err != nil {
+		return nil, err
+	}
+	i, err := layout.Choose(e.cfg.SQL.Layouts, found)
+	if err != nil {
+		return nil, err
+	}
+	state.query = &e.queries[i]
+	return state.query, nil
+}
+
+// readVersion returns what the version's query finds: the first column of its rows.
+func (e *Engine) readVersion(ctx context.Context, conn *pgx.Conn, unnamed bool) (found []any, err error) {
+	_, err = e.roundTrip(ctx, conn, request{settings: e.settings, query: e.version, unnamed: unnamed},
 		func(_ head, result *pgconn.ResultReader) error {
 			var err error
 			found, err = readColumn(result, conn.TypeMap())
@@ -32,12 +45,7 @@ func (e *Engine) queryFor(ctx context.Context, conn *pgx.Conn, unnamed bool) (*q
 	if err != nil {
 		return nil, notInstalled(err)
 	}
-	i, err := layout.Choose(e.cfg.SQL.Layouts, found)
-	if err != nil {
-		return nil, err
-	}
-	state.query = &e.queries[i]
-	return state.query, nil
+	return found, nil
 }
 
 // notInstalled says of an error of the version's query that the job library is missing, where that is what it means.

@@ -55,7 +55,7 @@ func classify(ctx context.Context, err error) *driver.Error {
 		return known
 	}
 	if e, ok := rueidis.IsRedisErr(err); ok {
-		return classifyReply(e)
+		return classifyReply(e, unknownUser)
 	}
 	kind, message := classifyConn(ctx, err)
 	return &driver.Error{Kind: kind, Message: message, Err: err}
@@ -71,7 +71,7 @@ var replies = []struct {
 	{"NOAUTH", driver.Denied, "the server wants a password; put it into the URL"},
 	{"AUTH", driver.Denied, "the server has no password set; remove it from the URL"},
 	{"invalid password", driver.Denied, "the password is wrong"},
-	{"NOPERM", driver.Denied, "the user lacks a permission; see the preset's README for its ACL line"},
+	{"NOPERM", driver.Denied, "the user lacks a permission of the ACL line in the preset's README"},
 	{"DB index is out of range", driver.Schema, "the server has fewer databases than the URL's number"},
 	{"SELECT is not allowed in cluster mode", driver.Schema, "a cluster has database 0 only"},
 	{"WRONGTYPE", driver.Schema, "the key holds something else than the preset expects; check preset, prefix and queue"},
@@ -83,11 +83,16 @@ var replies = []struct {
 	{"operation not permitted", driver.Denied, "the server wants a password"},
 }
 
-func classifyReply(e *rueidis.RedisError) *driver.Error {
+// classifyReply says what a server's words mean. user is whose connection it is.
+func classifyReply(e *rueidis.RedisError, user string) *driver.Error {
 	text := strings.TrimSpace(e.Error())
 	for _, reply := range replies {
 		if strings.HasPrefix(text, reply.begin) {
-			return &driver.Error{Kind: reply.kind, Message: fmt.Sprintf("%s (%s)", reply.remedy, text), Err: e}
+			message := fmt.Sprintf("%s (%s)", reply.remedy, text)
+			if command, ok := lacks(text); ok {
+				message += "; " + grantLine(user, command)
+			}
+			return &driver.Error{Kind: reply.kind, Message: message, Err: e}
 		}
 	}
 	return &driver.Error{Kind: driver.Unavailable, Message: text, Err: e}
@@ -147,8 +152,7 @@ func (r *refusals) notes() []string {
 	defer r.mu.Unlock()
 	out := slices.Clone(r.all)
 	for _, command := range slices.Sorted(maps.Keys(r.why)) {
-		acl := "+" + strings.ReplaceAll(strings.ToLower(command), " ", "|")
-		out = append(out, fmt.Sprintf("%s is refused, so %s; grant %s", command, r.why[command], acl))
+		out = append(out, fmt.Sprintf("%s is refused, so %s; grant %s", command, r.why[command], aclRule(command)))
 	}
 	return out
 }

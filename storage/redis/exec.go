@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -235,8 +236,11 @@ func (s *session) settleError(reply *driver.RedisReply, err error) error {
 		s.refused.add(reply.Command, "what it tells is left out")
 		fallthrough // so that a plan can tell what is unknown from what is none
 	default:
-		out := classifyReply(e)
+		out := classifyReply(e, cmp.Or(s.user, defaultUser))
 		out.Message = reply.Command + " of key " + quote(reply.Key) + ": " + out.Message
+		if keyDenied(e) {
+			out.Message += "; " + keyLine(cmp.Or(s.user, defaultUser), reply.Key)
+		}
 		reply.Err = out
 	}
 	return nil

@@ -95,6 +95,10 @@ func TestNetworkFileSystemIsToldAndPolled(t *testing.T) {
 	if !slices.ContainsFunc(reading.Notes, told) || !slices.Contains(reading.Notes, "the preset's note") {
 		t.Errorf("notes %q do not warn of the network file system", reading.Notes)
 	}
+	warned := func(f driver.Finding) bool { return f.Level == driver.LevelWarn && told(f.Found) }
+	if findings, err := engine.Examine(t.Context()); err != nil || !slices.ContainsFunc(findings, warned) {
+		t.Errorf("findings %+v (%v) do not warn of the network file system", findings, err)
+	}
 
 	sink := recorder{make(chan string, 10), make(chan struct{}, 1)}
 	ctx, cancel := context.WithCancel(t.Context())
