@@ -1,0 +1,77 @@
+package lint
+
+import (
+	"fmt"
+
+	"github.com/leadsman/leadsman/scaler/internal/query"
+)
+
+// checkScaledJob looks at a ScaledJob.
+func (l *Linter) checkScaledJob(o *object) {
+	o.checkKeys()
+	o.checkReplicas()
+	o.checkPaused()
+	if o.raw["jobTargetRef"] == nil {
+		o.fail("spec.jobTargetRef", "is missing", "write the template of the Jobs there")
+	}
+	triggers := l.readTriggers(o)
+	if len(triggers) == 0 {
+		return
+	}
+	for _, t := range triggers {
+		if t.Type == typeExternalPush {
+			o.warn(t.path+".type", "KEDA only logs what is pushed for a ScaledJob: Jobs start at the next poll", "write type: external")
+		}
+		if t.ok {
+			o.checkStrategy(t)
+			if !t.has("target") && !t.has("targetQueueDepth") {
+				o.warn(t.metadata("target"), "is missing and 10 by default: one Job starts for each ten jobs of the queue",
+					`write target: "1" where a Job takes one job of the queue, or how many it takes`)
+			}
+		}
+	}
+	if polling := o.polling(); polling > 10 {
+		o.note("spec.pollingInterval", fmt.Sprintf("a job waits for the next poll, up to %d s", polling),
+			"write pollingInterval: 5: leadsman answers from memory, and the database is not asked more often")
+	}
+	if o.Spec.Rollout.Strategy != "gradual" && o.Spec.RolloutStrategy != "gradual" {
+		o.warn("spec.rollout.strategy", "is immediate, by default: a change of the ScaledJob ends the Jobs that run",
+			"write rollout: {strategy: gradual}")
+	}
+}
+
+// The strategies of a ScaledJob, by what they take off the value: default the Jobs that run, accurate and eager no more than
+// those that have not begun.
+const (
+	strategyDefault  = "default"
+	strategyAccurate = "accurate"
+	strategyEager    = "eager"
+	strategyCustom   = "custom"
+)
+
+// checkStrategy holds the metric against the strategy.
+func (o *object) checkStrategy(t *readTrigger) {
+	path, metric := t.metadata("metric"), t.query.Metric
+	switch metric {
+	case query.MetricReady, query.MetricOutstanding:
+	case query.MetricScheduled:
+		o.warn(path, "scheduled jobs are not due: a Job that starts for one finds nothing to do",
+			"write metric: ready, and lookahead to start before a job is due")
+		return
+	default:
+		o.fail(path, fmt.Sprintf("%s is no number of jobs that wait, and a ScaledJob starts a Job for each target of the value", metric),
+			"write metric: outstanding, or ready with strategy accurate")
+		return
+	}
+	switch strategy := o.Spec.ScalingStrategy.Strategy; {
+	case strategy == strategyCustom:
+	case (strategy == "" || strategy == strategyDefault) && metric == query.MetricReady:
+		o.fail(path, "is ready, and the strategy default takes the running Jobs off it: while some run, too few start",
+			"write metric: outstanding, or scalingStrategy: {strategy: accurate}")
+	case (strategy == strategyAccurate || strategy == strategyEager) && metric == query.MetricOutstanding:
+		o.fail(path, "is outstanding, and the strategy "+strategy+" does not take the running Jobs off it: "+
+			"for each job that runs, another Job starts", "write metric: ready, or scalingStrategy: {strategy: default}")
+	case strategy != "" && strategy != strategyDefault && strategy != strategyAccurate && strategy != strategyEager:
+		o.fail("spec.scalingStrategy.strategy", "is none that KEDA knows", "write default, accurate, eager or custom")
+	}
+}
