@@ -1,7 +1,6 @@
 package celery_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"sync/atomic"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"github.com/leadsman/leadsman/storage/storagetest"
+	"github.com/leadsman/leadsman/storage/storagetest/redistest"
 )
 
 // A fixture writes the keys that Celery writes by Kombu. What of a task nobody reads is left out.
@@ -44,21 +44,12 @@ func (f fixture) message(exchange, key, body string) (tag string, message map[st
 	}
 }
 
-func (f fixture) json(value any) string {
-	f.tb.Helper()
-	text, err := json.Marshal(value)
-	if err != nil {
-		f.tb.Fatal(err)
-	}
-	return string(text)
-}
-
 func (f fixture) Insert(queue string, n int) {
 	f.tb.Helper()
 	f.bind(queue, queue, "", queue)
 	for range n {
 		_, message := f.message("", queue, "W10=")
-		f.do("LPUSH", f.prefix+queue, f.json(message))
+		f.do("LPUSH", f.prefix+queue, redistest.JSON(f.tb, message))
 	}
 }
 
@@ -74,7 +65,7 @@ func (f fixture) hold(exchange, key, body string, n int) {
 	for range n {
 		tag, message := f.message(exchange, key, body)
 		f.do("ZADD", f.prefix+"unacked_index", strconv.FormatInt(time.Now().Unix(), 10), tag)
-		f.do("HSET", f.prefix+"unacked", tag, f.json([]any{message, exchange, key}))
+		f.do("HSET", f.prefix+"unacked", tag, redistest.JSON(f.tb, []any{message, exchange, key}))
 	}
 }
 

@@ -71,7 +71,7 @@ func TestManyTasksAreEstimatedAndNeverZero(t *testing.T) {
 		fill := []string{"HSET", "unacked"}
 		for i := range each {
 			_, message := f.message("", queue, "W10=")
-			fill = append(fill, fmt.Sprintf("%s-%d", queue, i), f.json([]any{message, "", queue}))
+			fill = append(fill, fmt.Sprintf("%s-%d", queue, i), redistest.JSON(t, []any{message, "", queue}))
 		}
 		f.do(fill...)
 	}
@@ -118,7 +118,7 @@ func TestTheLookAtTasksIsBounded(t *testing.T) {
 		fill := []string{"HSET", "unacked"}
 		for i := range tt.n {
 			_, message := f.message("", "mail", strings.Repeat("x", tt.size))
-			fill = append(fill, fmt.Sprintf("tag-%d", i), f.json([]any{message, "", "mail"}))
+			fill = append(fill, fmt.Sprintf("tag-%d", i), redistest.JSON(t, []any{message, "", "mail"}))
 		}
 		f.do(fill...)
 		ask := driver.RedisAsk{RedisOptions: celery.Preset.Redis.Defaults, Queue: "mail", Limit: int64(tt.limit), Now: time.Now()}

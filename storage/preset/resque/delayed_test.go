@@ -20,9 +20,9 @@ func TestDelayedJobsBelongToTheQueueThatTheyName(t *testing.T) {
 		`{"class":"Work","args":[],"queue":"ma\u0069l"}`,
 		`{"class":"Work","args":[],"queue":"Mail"}`,
 	)
-	f.do("ZADD", "delayed_queue_schedule", "-inf", "soon", "inf", "never")
-	f.do("RPUSH", "delayed:soon", `{"queue":"mail"}`)
-	f.do("RPUSH", "delayed:never", `{"queue":"mail"}`)
+	f.Do("ZADD", "delayed_queue_schedule", "-inf", "soon", "inf", "never")
+	f.Do("RPUSH", "delayed:soon", `{"queue":"mail"}`)
+	f.Do("RPUSH", "delayed:never", `{"queue":"mail"}`)
 	for _, want := range []driver.Queue{
 		{Name: "mail", Known: true, Ready: 3, Scheduled: 1}, {Name: "Mail", Known: true, Ready: 1}, {Name: "args"},
 	} {
@@ -37,7 +37,7 @@ func TestDelayedJobsBelongToTheQueueThatTheyName(t *testing.T) {
 func TestAnEmptyInstantIsNoJob(t *testing.T) {
 	f, engine := on(t)
 	f.Insert("mail", 1)
-	f.do("ZADD", "delayed_queue_schedule", "1000000000", "1000000000", "9000000000", "9000000000")
+	f.Do("ZADD", "delayed_queue_schedule", "1000000000", "1000000000", "9000000000", "9000000000")
 	expect(t, engine, driver.Queue{Name: "mail", Known: true, Ready: 1})
 }
 
@@ -97,12 +97,12 @@ func TestAJobBehindManyOthersIsLookedForInTime(t *testing.T) {
 			t.Errorf("activity = %t: %+v", activity, q)
 		}
 	}
-	f.do("DEL", "delayed_queue_schedule")
+	f.Do("DEL", "delayed_queue_schedule")
 	f.Schedule("images", 2000, time.Hour)
 	f.Schedule("mail", 1, 2*time.Hour)
 	q, _ := plan(t, f, true)
 	redistest.Near(t, "the next look, with too many jobs at one instant", q.NextDue, time.Hour)
-	f.do("DEL", "delayed_queue_schedule")
+	f.Do("DEL", "delayed_queue_schedule")
 	f.Schedule("images", 1, 30*time.Minute)
 	f.Schedule("mail", 1, 2*time.Hour)
 	q, _ = plan(t, f, true)

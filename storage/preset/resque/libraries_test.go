@@ -27,7 +27,7 @@ func (l library) Orphan(queue string, n int, age time.Duration) {
 	l.Run(queue, n)
 	for _, name := range storagetest.Ask[[]string](l.Library, "abandon", map[string]any{"queue": queue}) {
 		ping := map[string]any{"time": time.Now().Add(-age).Unix(), "name": name, "queues": queue}
-		l.Server.Do(l.TB, "SET", "resque:worker:ping:"+name, text(l.TB, ping))
+		l.Server.Do(l.TB, "SET", "resque:worker:ping:"+name, redistest.JSON(l.TB, ping))
 	}
 }
 

@@ -39,7 +39,7 @@ func plan(t *testing.T, f fixture, activity bool) (driver.Queue, string) {
 	t.Helper()
 	var commands strings.Builder
 	ask := driver.RedisAsk{RedisOptions: preset.Defaults, Queue: "mail", Now: time.Now(), Activity: activity}
-	return redistest.Plan(t, f.server, preset, ask, &commands), commands.String()
+	return redistest.Plan(t, f.Server, preset, ask, &commands), commands.String()
 }
 
 // Case 45: a scheduler promotes due jobs, and where it does not run, nobody does.
@@ -61,7 +61,7 @@ func TestReadsTouchTheWantedQueueOnlyOfFiftyThousand(t *testing.T) {
 	for i := range names {
 		names[i] = fmt.Sprintf("tenant-%d", i)
 	}
-	f.do("SADD", "queues", names...)
+	f.Do("SADD", "queues", names...)
 	if got := redistest.ReadQueue(t, engine, "mail").Ready; got != 3 {
 		t.Errorf("ready = %d, want 3", got)
 	}
@@ -75,7 +75,7 @@ func TestReadsTouchTheWantedQueueOnlyOfFiftyThousand(t *testing.T) {
 	lister.Queue = func(r *driver.RedisReads, ask *driver.RedisAsk, _ *driver.Queue) {
 		preset.List(r, &ask.RedisOptions, func(name string) { listed[name] = true })
 	}
-	redistest.Plan(t, f.server, &lister, driver.RedisAsk{RedisOptions: preset.Defaults}, &b)
+	redistest.Plan(t, f.Server, &lister, driver.RedisAsk{RedisOptions: preset.Defaults}, &b)
 	if len(listed) != len(names)+1 {
 		t.Errorf("%d queues were listed, want %d", len(listed), len(names)+1)
 	}
@@ -89,12 +89,12 @@ func TestNothingIsReadyWhileAllWorkersArePaused(t *testing.T) {
 	f.Insert("mail", 3)
 	f.Schedule("mail", 2, -time.Minute)
 	f.Schedule("mail", 1, time.Hour)
-	f.do("SET", "pause-all-workers", " True\n")
+	f.Do("SET", "pause-all-workers", " True\n")
 	got := expect(t, engine, driver.Queue{Name: "mail", Known: true, Paused: true, Scheduled: 1})
 	if got.Oldest != 0 {
 		t.Errorf("oldest = %s, and nothing is ready", got.Oldest)
 	}
-	f.do("SET", "pause-all-workers", "false")
+	f.Do("SET", "pause-all-workers", "false")
 	if got := redistest.ReadQueue(t, engine, "mail"); got.Ready != 5 || got.Paused {
 		t.Errorf("after the pause: %+v, want 5 ready", got)
 	}
@@ -104,7 +104,7 @@ func TestReadsByThePrefixOfTheSource(t *testing.T) {
 	server := storagetest.StartRedis(t)
 	f := newFixture(t, server)
 	f.Insert("mail", 40)
-	f.prefix = "resque:app:"
+	f.Prefix = "resque:app:"
 	f.Insert("mail", 2)
 	f.Schedule("mail", 1, -time.Minute)
 	f.Run("mail", 3)
@@ -116,7 +116,7 @@ func TestReadsByThePrefixOfTheSource(t *testing.T) {
 func TestAnUnknownQueueIsSaidToBe(t *testing.T) {
 	f, engine := on(t)
 	f.Insert("mail", 1)
-	f.prefix = "other:"
+	f.Prefix = "other:"
 	f.Insert("images", 1)
 	redistest.Unknown(t, engine, "mial", `"mial"`, `"resque:"`, `"mail"`, `"other:queue:images"`)
 }
@@ -128,7 +128,7 @@ func TestTheDocumentedUserMayReadAll(t *testing.T) {
 	f.Schedule("mail", 1, time.Hour)
 	f.Run("mail", 1)
 	f.start(worker{queues: "mail"})
-	redistest.LeastPrivilege(t, f.server, preset, driver.RedisOptions{}, []driver.Queue{{
+	redistest.LeastPrivilege(t, f.Server, preset, driver.RedisOptions{}, []driver.Queue{{
 		Name: "mail", Known: true, Ready: 2, Running: 1, Scheduled: 1, NextDue: time.Hour, Pool: &driver.Pool{Workers: 2, Capacity: 2},
 	}}, driver.Want{Queue: "mail"}, driver.Want{})
 }
@@ -137,13 +137,13 @@ func TestCommandsAreTheReviewedOnes(t *testing.T) {
 	f, _ := on(t)
 	now := time.UnixMicro(1_796_000_000_250_000)
 	f.Insert("mail", 1)
-	job := text(t, map[string]any{"class": "Work", "args": []int{1}, "queue": "idle"})
+	job := redistest.JSON(t, map[string]any{"class": "Work", "args": []int{1}, "queue": "idle"})
 	f.delay(now.Add(-time.Minute), job)
 	f.delay(now.Add(time.Hour), job, job, job)
 	beat := now.UTC().Format(time.RFC3339)
 	f.start(worker{queues: "mail,images", runs: "mail", since: beat, beat: beat})
 	f.start(worker{queues: "*"})
 	f.start(worker{queues: "images", runs: "images", since: beat})
-	redistest.Golden(t, f.server, preset,
+	redistest.Golden(t, f.Server, preset,
 		driver.RedisAsk{Queue: "mail", Now: now}, driver.RedisAsk{Queue: "idle", Now: now, Lookahead: time.Minute})
 }

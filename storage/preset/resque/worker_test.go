@@ -54,15 +54,15 @@ func TestWorkersOfNodeResquePing(t *testing.T) {
 	const alive, dead = "node-1:17", "node-1:18+2"
 	for name, ping := range map[string]time.Duration{alive: 3 * time.Second, dead: 10 * time.Minute} {
 		id := name + ":images,mail"
-		f.do("SADD", "workers", id)
-		f.do("SET", "worker:ping:"+name, text(t, map[string]any{"time": time.Now().Add(-ping).Unix(), "name": name, "queues": "images,mail"}))
-		f.do("SET", "worker:"+id, text(t, map[string]any{
+		f.Do("SADD", "workers", id)
+		f.Do("SET", "worker:ping:"+name, redistest.JSON(t, map[string]any{"time": time.Now().Add(-ping).Unix(), "name": name, "queues": "images,mail"}))
+		f.Do("SET", "worker:"+id, redistest.JSON(t, map[string]any{
 			"payload": map[string]any{"queue": "no", "args": []any{}}, "worker": name, "queue": "mail",
 			"run_at": time.Now().Add(-40 * 24 * time.Hour).Format("Mon Jan 02 2006 15:04:05 GMT-0700 (Central European Summer Time)"),
 		}))
 	}
 	redistest.Expect(t, engine, driver.Queue{Name: "mail", Known: true, Running: 1, Pool: &driver.Pool{Workers: 1, Capacity: 1}})
-	f.do("DEL", "worker:ping:"+alive)
+	f.Do("DEL", "worker:ping:"+alive)
 	if got := redistest.ReadQueue(t, engine, "mail").Running; got != 0 {
 		t.Errorf("running = %d of a job of 40 days ago whose worker does not ping", got)
 	}
@@ -87,8 +87,8 @@ func TestWhatAWorkerSaysThatIsNoJobIsNone(t *testing.T) {
 	f.Insert("mail", 1)
 	for _, said := range []string{"", "null", "{", `["mail"]`, `{"queue":{"mail":1}}`, "\xff\xfe"} {
 		f.start(worker{queues: "mail", beat: rfc(0)})
-		f.do("SADD", "workers", "odd:"+said)
-		f.do("SET", "worker:odd:"+said, said)
+		f.Do("SADD", "workers", "odd:"+said)
+		f.Do("SET", "worker:odd:"+said, said)
 	}
 	if got := redistest.ReadQueue(t, engine, "mail"); got.Running != 0 || got.Ready != 1 {
 		t.Errorf("%+v, want none running", got)
@@ -101,12 +101,12 @@ func TestAThousandWorkersAreLookedAtAtMost(t *testing.T) {
 	for i := range ids {
 		ids[i] = fmt.Sprintf("host:%d:mail", i)
 	}
-	f.do("SADD", "workers", ids...)
+	f.Do("SADD", "workers", ids...)
 	q, commands := plan(t, f, true)
 	if n := strings.Count(commands, "GET resque:worker:"); n != 1000 || !q.Saturated {
 		t.Errorf("%d were looked at, saturated = %t; want 1000, true", n, q.Saturated)
 	}
-	f.do("SREM", "workers", ids[0])
+	f.Do("SREM", "workers", ids[0])
 	q, commands = plan(t, f, true)
 	if n := strings.Count(commands, "GET resque:worker:"); n != 1000 || q.Saturated {
 		t.Errorf("of 1,000, %d were looked at, saturated = %t; want 1000, false", n, q.Saturated)

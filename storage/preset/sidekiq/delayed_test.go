@@ -13,7 +13,7 @@ import (
 func TestJobsForLaterBelongToTheQueueThatTheyName(t *testing.T) {
 	f, engine := on(t, driver.RedisOptions{})
 	long := strings.Repeat(`{"queue":"args"},`, 1<<15)
-	f.do("ZADD", "schedule",
+	f.Do("ZADD", "schedule",
 		at(-time.Minute), `{"args":[`+long+`0],"queue":"mail","jid":"1"}`,
 		at(-time.Hour), `{"class":"Work","jid":"2"}`, // Sidekiq's default
 		at(-time.Hour), `no JSON at all`, // which Sidekiq drops
@@ -44,7 +44,7 @@ func TestMoreDueJobsThanAreReadSaturate(t *testing.T) {
 	for queue, ready := range map[string]int64{"mail": 1004, "images": 1000} {
 		expect(t, engine, driver.Queue{Name: queue, Known: true, Ready: ready, Saturated: true})
 	}
-	f.do("DEL", "schedule") // and 999 are in a set
+	f.Do("DEL", "schedule") // and 999 are in a set
 	expect(t, engine, driver.Queue{Name: "mail", Known: true, Ready: 1004})
 }
 
@@ -66,10 +66,10 @@ func TestAJobBehindManyOthersIsLookedForInTime(t *testing.T) {
 			t.Errorf("activity = %t: %+v", activity, q)
 		}
 	}
-	f.do("DEL", "schedule")
+	f.Do("DEL", "schedule")
 	f.delay("schedule", "images", 100, 20*time.Minute)
 	f.delay("schedule", "mail", 1, 40*time.Minute)
-	f.do("ZADD", "retry", at(15*time.Minute), f.job("images", nil))
+	f.Do("ZADD", "retry", at(15*time.Minute), f.job("images", nil))
 	q, _ := plan(t, f, "mail", false)
 	redistest.Near(t, "next due, all being read", q.NextDue, 40*time.Minute)
 	if q, _ := plan(t, f, "nobody", false); q.NextDue != 0 || q.Known {

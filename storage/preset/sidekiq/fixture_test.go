@@ -1,7 +1,6 @@
 package sidekiq_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"strconv"
@@ -9,43 +8,25 @@ import (
 	"time"
 
 	"github.com/leadsman/leadsman/storage/storagetest"
+	"github.com/leadsman/leadsman/storage/storagetest/redistest"
 )
 
 // A fixture writes as Sidekiq 8 does.
-type fixture struct {
-	tb     testing.TB
-	server *storagetest.RedisServer
-	prefix string
-	last   *int // job or process
-}
+type fixture struct{ redistest.Writer }
 
 func newFixture(tb testing.TB, server *storagetest.RedisServer) fixture {
-	return fixture{tb, server, "", new(int)}
-}
-
-func (f fixture) do(command, key string, args ...string) {
-	f.tb.Helper()
-	f.server.Do(f.tb, append([]string{command, f.prefix + key}, args...)...)
-}
-
-func text(tb testing.TB, value any) string {
-	tb.Helper()
-	out, err := json.Marshal(value)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return string(out)
+	return fixture{redistest.NewWriter(tb, server, "")}
 }
 
 // job is one, with an id of its own, and more fields.
 func (f fixture) job(queue string, more map[string]any) string {
-	*f.last++
+	*f.Last++
 	job := map[string]any{
-		"retry": true, "queue": queue, "class": "Work", "args": []any{*f.last},
-		"jid": fmt.Sprintf("%024x", *f.last), "created_at": time.Now().UnixMilli(),
+		"retry": true, "queue": queue, "class": "Work", "args": []any{*f.Last},
+		"jid": fmt.Sprintf("%024x", *f.Last), "created_at": time.Now().UnixMilli(),
 	}
 	maps.Copy(job, more)
-	return text(f.tb, job)
+	return redistest.JSON(f.TB, job)
 }
 
 // at writes a score.
@@ -55,13 +36,13 @@ func at(in time.Duration) string {
 
 // push adds jobs to the list of a queue.
 func (f fixture) push(queue string, jobs ...string) {
-	f.tb.Helper()
-	f.do("SADD", "queues", queue)
-	f.do("LPUSH", "queue:"+queue, jobs...)
+	f.TB.Helper()
+	f.Do("SADD", "queues", queue)
+	f.Do("LPUSH", "queue:"+queue, jobs...)
 }
 
 func (f fixture) Insert(queue string, n int) {
-	f.tb.Helper()
+	f.TB.Helper()
 	jobs := make([]string, n)
 	for i := range jobs {
 		jobs[i] = f.job(queue, map[string]any{"enqueued_at": time.Now().UnixMilli()})
@@ -71,17 +52,17 @@ func (f fixture) Insert(queue string, n int) {
 
 // delay adds n jobs to a sorted set; the queue's name is not registered by that.
 func (f fixture) delay(set, queue string, n int, in time.Duration) {
-	f.tb.Helper()
+	f.TB.Helper()
 	var args []string
 	for range n {
 		args = append(args, at(in), f.job(queue, nil))
 	}
-	f.do("ZADD", set, args...)
+	f.Do("ZADD", set, args...)
 }
 
 func (f fixture) Schedule(queue string, n int, in time.Duration) { f.delay("schedule", queue, n, in) }
 
-func (f fixture) Pause(queue string) { f.do("SADD", "paused", queue) }
+func (f fixture) Pause(queue string) { f.Do("SADD", "paused", queue) }
 
 // A worker is what a process tells of itself.
 type worker struct {
@@ -97,10 +78,10 @@ type worker struct {
 
 // start has a process beat.
 func (f fixture) start(w worker) string {
-	f.tb.Helper()
-	*f.last++
+	f.TB.Helper()
+	*f.Last++
 	if w.identity == "" {
-		w.identity = fmt.Sprintf("mail-7d9f-abcde:%d:%012x", *f.last, *f.last)
+		w.identity = fmt.Sprintf("mail-7d9f-abcde:%d:%012x", *f.Last, *f.Last)
 	}
 	if w.workKey == "" {
 		w.workKey = ":work"
@@ -109,14 +90,14 @@ func (f fixture) start(w worker) string {
 	for queue, n := range w.work {
 		busy += n
 		for range n {
-			*f.last++
-			f.do("HSET", w.identity+w.workKey, fmt.Sprintf("tid%d", *f.last),
-				text(f.tb, map[string]any{"queue": queue, "payload": f.job(queue, nil), "run_at": time.Now().Unix()}))
+			*f.Last++
+			f.Do("HSET", w.identity+w.workKey, fmt.Sprintf("tid%d", *f.Last),
+				redistest.JSON(f.TB, map[string]any{"queue": queue, "payload": f.job(queue, nil), "run_at": time.Now().Unix()}))
 		}
 	}
-	f.do("SADD", "processes", w.identity)
+	f.Do("SADD", "processes", w.identity)
 	if !w.expired {
-		f.do("HSET", w.identity, "info", text(f.tb, w.info), "concurrency", fmt.Sprint(w.threads), "busy", fmt.Sprint(busy),
+		f.Do("HSET", w.identity, "info", redistest.JSON(f.TB, w.info), "concurrency", fmt.Sprint(w.threads), "busy", fmt.Sprint(busy),
 			"beat", at(w.beat), "rtt_us", "120", "quiet", strconv.FormatBool(w.quiet), "rss", "80000")
 	}
 	return w.identity
@@ -135,32 +116,32 @@ func sidekiq8(threads int, queues ...string) map[string]any {
 }
 
 func (f fixture) Run(queue string, n int) {
-	f.tb.Helper()
-	f.do("SADD", "queues", queue)
+	f.TB.Helper()
+	f.Do("SADD", "queues", queue)
 	f.start(worker{info: sidekiq8(n, queue), threads: n, work: map[string]int{queue: n}})
 }
 
 // Orphan leaves what two dead processes ran: one whose hash has expired, and one whose hash was restored from a backup.
 func (f fixture) Orphan(queue string, n int, age time.Duration) {
-	f.tb.Helper()
-	f.do("SADD", "queues", queue)
+	f.TB.Helper()
+	f.Do("SADD", "queues", queue)
 	work := map[string]int{queue: n}
 	f.start(worker{info: sidekiq8(n, queue), work: work, expired: true})
 	f.start(worker{info: sidekiq8(n, queue), work: work, beat: -age})
 }
 
 func (f fixture) Fail(queue string, n int, in time.Duration) {
-	f.tb.Helper()
-	f.do("SADD", "queues", queue)
+	f.TB.Helper()
+	f.Do("SADD", "queues", queue)
 	f.delay("retry", queue, n, in)
 }
 
 func (f fixture) Snooze(queue string, n int, in time.Duration) { f.Schedule(queue, n, in) }
 
-func (f fixture) Cancel(queue string, _ int) { f.do("SADD", "queues", queue) }
+func (f fixture) Cancel(queue string, _ int) { f.Do("SADD", "queues", queue) }
 
 func (f fixture) Finish(queue string, n int) {
-	f.tb.Helper()
-	f.do("SADD", "queues", queue)
+	f.TB.Helper()
+	f.Do("SADD", "queues", queue)
 	f.delay("dead", queue, n, -time.Hour)
 }

@@ -57,17 +57,17 @@ func TestRunningAndWorkersAreReadOfEveryVersion(t *testing.T) {
 		},
 	} {
 		f, engine := on(t, driver.RedisOptions{})
-		f.do("SADD", "queues", "mail")
+		f.Do("SADD", "queues", "mail")
 		tt.w.work = work
 		if tt.w.workKey == ":workers" {
-			f.do("HSET", "unrelated:work", "tid", "{}")
+			f.Do("HSET", "unrelated:work", "tid", "{}")
 		}
 		id := f.start(tt.w)
 		if name == "6.0 to 6.4" || name == "6.5" {
-			f.do("HDEL", id, "concurrency")
+			f.Do("HDEL", id, "concurrency")
 		}
 		if name == "no JSON" {
-			f.do("HSET", id, "info", "\x00{")
+			f.Do("HSET", id, "info", "\x00{")
 		}
 		want := driver.Queue{Name: "mail", Known: true, Running: 2, Pool: &tt.want}
 		if diff := cmp.Diff(want, redistest.ReadQueue(t, engine, "mail")); diff != "" {
@@ -84,7 +84,7 @@ func TestAProcessCountsAsLongAsItBeats(t *testing.T) {
 	f.start(worker{info: sidekiq8(5, "mail"), threads: 5, work: work, expired: true})
 	f.start(worker{info: sidekiq8(5, "images"), threads: 5, work: map[string]int{"images": 2}})
 	id := f.start(worker{info: sidekiq8(5, "mail"), threads: 5, work: work})
-	f.do("HSET", id, "beat", "just now") // says nothing; Redis would have forgotten it
+	f.Do("HSET", id, "beat", "just now") // says nothing; Redis would have forgotten it
 	redistest.Expect(t, engine, driver.Queue{Name: "mail", Known: true, Running: 4, Pool: &driver.Pool{Workers: 2, Capacity: 10}})
 }
 
@@ -108,8 +108,8 @@ func TestWorkIsReadOnlyOfBusyProcessesWithSeveralQueues(t *testing.T) {
 func TestMalformedWorkIsNoOnes(t *testing.T) {
 	f, engine := on(t, driver.RedisOptions{})
 	id := f.start(worker{info: sidekiq8(5, "mail"), threads: 5, work: map[string]int{"mail": 3}})
-	f.do("HSET", id, "busy", "very")
-	f.do("HSET", id+":work", "a", "", "b", "\xff{", "c", `["mail"]`, "d", `{"queue":{"mail":1}}`)
+	f.Do("HSET", id, "busy", "very")
+	f.Do("HSET", id+":work", "a", "", "b", "\xff{", "c", `["mail"]`, "d", `{"queue":{"mail":1}}`)
 	if got := redistest.ReadQueue(t, engine, "mail").Running; got != 3 {
 		t.Errorf("running = %d, want 3", got)
 	}
@@ -120,8 +120,8 @@ func TestWhatSuperFetchTookIsRunningAtOnce(t *testing.T) {
 	f, engine := on(t, driver.RedisOptions{})
 	f.Insert("mail", 3)
 	id := f.start(worker{info: sidekiq8(5, "mail", "images"), threads: 5})
-	f.do("LMOVE", "queue:mail", "queue:sq|"+id+"|mail", "RIGHT", "LEFT")
-	f.do("LMOVE", "queue:mail", "queue:sq|"+id+"|mail", "RIGHT", "LEFT")
+	f.Do("LMOVE", "queue:mail", "queue:sq|"+id+"|mail", "RIGHT", "LEFT")
+	f.Do("LMOVE", "queue:mail", "queue:sq|"+id+"|mail", "RIGHT", "LEFT")
 	expect(t, engine, driver.Queue{Name: "mail", Known: true, Ready: 1, Running: 2})
 	names, _ := list(t, f)
 	if diff := cmp.Diff(map[string]bool{"mail": true, "images": true}, names); diff != "" {
@@ -135,12 +135,12 @@ func TestAThousandProcessesAreLookedAtAtMost(t *testing.T) {
 	for i := range identities {
 		identities[i] = fmt.Sprintf("pod-%d:1:0123456789ab", i)
 	}
-	f.do("SADD", "processes", identities...)
+	f.Do("SADD", "processes", identities...)
 	q, commands := plan(t, f, "mail", true)
 	if n := strings.Count(commands, "HMGET"); n != 1000 || !q.Saturated {
 		t.Errorf("%d were looked at, saturated = %t; want 1000, true", n, q.Saturated)
 	}
-	f.do("SREM", "processes", identities[0])
+	f.Do("SREM", "processes", identities[0])
 	q, commands = plan(t, f, "mail", true)
 	if n := strings.Count(commands, "HMGET"); n != 1000 || q.Saturated {
 		t.Errorf("of 1,000, %d were looked at, saturated = %t; want 1000, false", n, q.Saturated)

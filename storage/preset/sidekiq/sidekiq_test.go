@@ -30,7 +30,7 @@ func TestSidekiqKeepsTheContracts(t *testing.T) {
 func on(t *testing.T, options driver.RedisOptions) (fixture, *redis.Engine) {
 	t.Helper()
 	f, engine := redistest.Start(t, preset, options, newFixture)
-	f.prefix = options.Prefix
+	f.Prefix = options.Prefix
 	return f, engine
 }
 
@@ -45,14 +45,14 @@ func plan(t *testing.T, f fixture, queue string, activity bool) (driver.Queue, s
 	t.Helper()
 	var commands strings.Builder
 	ask := driver.RedisAsk{Queue: queue, Now: time.Now(), Activity: activity}
-	return redistest.Plan(t, f.server, preset, ask, &commands), commands.String()
+	return redistest.Plan(t, f.Server, preset, ask, &commands), commands.String()
 }
 
 // Case 45: workers promote due jobs, and at zero workers nobody does.
 func TestDueJobsAreReadyAtZeroWorkers(t *testing.T) {
 	f, engine := on(t, driver.RedisOptions{})
-	f.do("ZADD", "schedule", at(-time.Minute), f.job("mail", nil), at(time.Hour), f.job("mail", nil))
-	f.do("ZADD", "retry", at(-time.Hour), f.job("mail", nil))
+	f.Do("ZADD", "schedule", at(-time.Minute), f.job("mail", nil), at(time.Hour), f.job("mail", nil))
+	f.Do("ZADD", "retry", at(-time.Hour), f.job("mail", nil))
 	got := expect(t, engine, driver.Queue{Name: "mail", Known: true, Ready: 2, Scheduled: 1})
 	redistest.Near(t, "oldest", got.Oldest, time.Hour)
 	redistest.Near(t, "next due", got.NextDue, time.Hour)
@@ -66,7 +66,7 @@ func TestReadsTouchTheWantedQueueOnlyOfFiftyThousand(t *testing.T) {
 	for i := range names {
 		names[i] = fmt.Sprintf("tenant-%d", i)
 	}
-	f.do("SADD", "queues", names...)
+	f.Do("SADD", "queues", names...)
 	if got := redistest.ReadQueue(t, engine, "mail").Ready; got != 3 {
 		t.Errorf("ready = %d, want 3", got)
 	}
@@ -92,7 +92,7 @@ func list(t *testing.T, f fixture) (names map[string]bool, commands string) {
 	lister.Queue = func(r *driver.RedisReads, ask *driver.RedisAsk, _ *driver.Queue) {
 		preset.List(r, &ask.RedisOptions, func(name string) { names[name] = true })
 	}
-	redistest.Plan(t, f.server, &lister, driver.RedisAsk{RedisOptions: driver.RedisOptions{Prefix: f.prefix}}, &b)
+	redistest.Plan(t, f.Server, &lister, driver.RedisAsk{RedisOptions: driver.RedisOptions{Prefix: f.Prefix}}, &b)
 	return names, b.String()
 }
 
@@ -124,7 +124,7 @@ func TestNamespacesOfSidekiq6ArePrefixes(t *testing.T) {
 	f.Schedule("mail", 1, -time.Minute)
 	f.Fail("mail", 1, time.Hour)
 	f.Run("mail", 3)
-	other := newFixture(t, f.server)
+	other := newFixture(t, f.Server)
 	other.Insert("mail", 40)
 	other.Pause("mail")
 	expect(t, engine, driver.Queue{Name: "mail", Known: true, Ready: 3, Running: 3, Scheduled: 1})
@@ -160,8 +160,8 @@ func TestMalformedJobsCountAndHaveNoAge(t *testing.T) {
 func TestAnUnknownQueueIsSaidToBe(t *testing.T) {
 	f, engine := on(t, driver.RedisOptions{})
 	f.Insert("mail", 1)
-	f.do("LPUSH", "queue:sq|web:1:0123456789ab|mail", "{}")
-	f.prefix = "app:"
+	f.Do("LPUSH", "queue:sq|web:1:0123456789ab|mail", "{}")
+	f.Prefix = "app:"
 	f.Insert("images", 1)
 	notes := redistest.Unknown(t, engine, "mial", `"mial"`, `"mail"`, `"app:queue:images"`)
 	if strings.Contains(notes, "sq|") {
@@ -176,7 +176,7 @@ func TestTheDocumentedUserMayReadAll(t *testing.T) {
 	f.Schedule("mail", 1, time.Hour)
 	f.start(worker{info: sidekiq8(5, "mail", "other"), threads: 5, work: map[string]int{"mail": 1, "other": 1}})
 	pool := &driver.Pool{Workers: 1, Capacity: 5}
-	redistest.LeastPrivilege(t, f.server, preset, driver.RedisOptions{}, []driver.Queue{
+	redistest.LeastPrivilege(t, f.Server, preset, driver.RedisOptions{}, []driver.Queue{
 		{Name: "mail", Known: true, Ready: 2, Running: 1, Scheduled: 1, NextDue: time.Hour, Pool: pool},
 		{Name: "other", Known: true, Running: 1, Pool: pool},
 	}, driver.Want{Queue: "mail"}, driver.Want{})
@@ -194,6 +194,6 @@ func TestCommandsAreTheReviewedOnes(t *testing.T) {
 	} {
 		f.start(worker{identity: identity, info: info, work: map[string]int{"mail": 2}, beat: time.Until(now)})
 	}
-	redistest.Golden(t, f.server, preset,
+	redistest.Golden(t, f.Server, preset,
 		driver.RedisAsk{Queue: "mail", Now: now}, driver.RedisAsk{Queue: "idle", Now: now, Lookahead: time.Minute})
 }
