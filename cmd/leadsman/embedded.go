@@ -5,8 +5,11 @@ import (
 	"fmt"
 )
 
-// embeddedURL is the queue that there is without any configuration: a SQLite file in the working folder.
-const embeddedURL = "sqlite:leadsman.db"
+// The queue that there is without any configuration: a SQLite file in the working folder.
+const (
+	embeddedFile = "leadsman.db"
+	embeddedURL  = "sqlite:" + embeddedFile
+)
 
 // embeddedSource makes the embedded file, with River's schema, unless it is there, and returns its source. It is the
 // one place where the server writes anything.
@@ -18,7 +21,12 @@ func embeddedSource(ctx context.Context, sampling SamplingConfig) (SourceConfig,
 	if err := queue.Close(); err != nil {
 		return SourceConfig{}, fmt.Errorf("the embedded queue: %w", err)
 	}
+	return embeddedConfig(sampling), nil
+}
+
+// embeddedConfig is the source in the embedded file.
+func embeddedConfig(sampling SamplingConfig) SourceConfig {
 	return SourceConfig{
 		Name: defaultSource, Engine: engineSQLite, URL: Secret{value: embeddedURL}, Preset: defaultPreset, Sampling: sampling,
-	}, nil
+	}
 }

@@ -51,7 +51,7 @@ func newRootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newServeCommand(), newInspectCommand(), newExplainCommand(), newEnqueueCommand(), newWorkCommand(),
+	root.AddCommand(newServeCommand(), newInspectCommand(), newExplainCommand(), newDoctorCommand(), newEnqueueCommand(), newWorkCommand(),
 		newTokenCommand(), newTriggerSQLCommand(), newManifestCommand(), newVersionCommand())
 	return root
 }
