@@ -3,7 +3,6 @@ package page
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"hash/maphash"
 	"net/http"
@@ -104,23 +103,20 @@ func (s *stream) end(why string) {
 
 // look notes what has changed for somebody of this identity.
 func (s *stream) look(id scaler.Identity, now time.Time) error {
-	server := s.page.scaler
-	sources := server.Sources(id)
+	for name, looked := range s.page.watched {
+		if id.Source(name) {
+			looked.Store(now.UnixNano())
+		}
+	}
+	all, err := s.page.messages(id, now)
+	if err != nil {
+		return err
+	}
 	if err := s.put("caller", caller{id.String()}, false); err != nil {
 		return err
 	}
-	if err := s.put("sources", viewSources(sources), false); err != nil {
-		return err
-	}
-	for i := range sources {
-		name := sources[i].Name
-		s.page.watched[name].Store(now.UnixNano())
-		if err := s.put("queues/"+name, viewQueues(name, server.HeldFor(id, name)), false); err != nil {
-			return err
-		}
-	}
-	if err := s.put("triggers", viewTriggers(server.Triggers(id)), false); err != nil {
-		return err
+	for i := range all {
+		s.putMessage(&all[i], false)
 	}
 	return s.putPast(id, now)
 }
@@ -146,21 +142,22 @@ type pastView struct {
 	Series     []series `json:"series"`
 }
 
-// put notes an event, unless it is what was last sent and need not be told again. What follows a slash in the
-// event's name tells it apart from others here only.
+// put notes an event, unless it is what was last sent and need not be told again.
 func (s *stream) put(event string, data any, always bool) error {
-	body, err := json.Marshal(data)
-	if err != nil {
-		return fmt.Errorf("%s: %w", event, err)
+	m, err := newMessage(event, "", data)
+	if err == nil {
+		s.putMessage(&m, always)
 	}
-	hash := maphash.Bytes(s.seed, body)
-	if last, ok := s.sent[event]; ok && last == hash && !always {
-		return nil
+	return err
+}
+
+func (s *stream) putMessage(m *message, always bool) {
+	key, hash := m.event+"/"+m.of, maphash.Bytes(s.seed, m.body)
+	if last, ok := s.sent[key]; ok && last == hash && !always {
+		return
 	}
-	s.sent[event] = hash
-	name, _, _ := bytes.Cut([]byte(event), []byte("/"))
-	fmt.Fprintf(&s.out, "event: %s\ndata: {\"now\":%d,\"data\":%s}\n\n", name, time.Now().UnixMilli(), body)
-	return nil
+	s.sent[key] = hash
+	fmt.Fprintf(&s.out, "event: %s\ndata: {\"now\":%d,\"data\":%s}\n\n", m.event, time.Now().UnixMilli(), m.body)
 }
 
 // flush sends what is noted.

@@ -3,8 +3,8 @@
 //
 // The page itself (assets) is static, the same for everybody, and loads nothing from anywhere else. It fills itself
 // from two routes that need scope inspect, and shows what the caller's grant allows and no more: a stream of
-// server-sent events (events.go, with the messages of view.go) and the form's answer (explain.go, with the reader of
-// manifests in manifest.go).
+// server-sent events (events.go, of the messages that messages.go makes of view.go), and the form's answer (explain.go,
+// with the reader of manifests in manifest.go).
 //
 // A stream holds no queue of messages. Each pass looks at the server as it is, writes what has changed since its
 // last one, and only then looks again: a slow reader gets the latest state. A pass never waits for a source, because
@@ -57,6 +57,7 @@ type Page struct {
 	mux       *http.ServeMux
 	slots     chan struct{} // one for each open stream
 	history   history
+	shared    shared
 	watched   map[string]*atomic.Int64 // by source: when a stream last looked at it, in Unix nanoseconds
 }
 

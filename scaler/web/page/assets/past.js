@@ -4,8 +4,10 @@ export const past = {
   span: 20_000, // ms
   buckets: 180,
   queues: new Map(), // by key: a Map of [ready, running] by number
+  version: 0, // changes with every addition
 
   add({ spanMillis, buckets, series }) {
+    this.version++;
     this.span = spanMillis;
     this.buckets = buckets;
     for (const { source, queue, from, ready, running } of series) {
@@ -16,6 +18,11 @@ export const past = {
       const newest = from + ready.length - 1;
       for (const number of known.keys()) if (number <= newest - buckets) known.delete(number);
     }
+  },
+
+  // stamp is the same as long as the points of a queue are.
+  stamp(queue, now) {
+    return [this.version, Math.floor(now / this.span), queue.ready, queue.running, queue.stale].join();
   },
 
   clear() {

@@ -42,7 +42,7 @@ function makeQueue(queue, named) {
     el("th", { role: "rowheader", scope: "row" }, toggle, named ? el("span", { class: "of" }, queue.source) : null, badges),
     ...cells, el("td", { role: "cell", class: "hour" }, small.root));
   const root = el("tbody", { role: "rowgroup" }, row);
-  let detail = null, latest = queue;
+  let detail = null, latest = queue, drawn = "";
   toggle.addEventListener("click", () => {
     detail?.root.remove();
     detail = detail ? null : makeDetail();
@@ -65,7 +65,9 @@ function makeQueue(queue, named) {
       cells.slice(0, 3).forEach((cell, i) => cell.classList.toggle("zero", ![now.ready, now.running, now.scheduled][i]));
       text(badges, [now.paused && "paused", now.stale && "last known", now.known === false && "no trace of it"].filter(Boolean).join(" · "));
       root.classList.toggle("stale", now.stale);
-      small.update(past.of(now, clock.now()));
+      const at = clock.now(), stamp = past.stamp(now, at);
+      if (stamp !== drawn) small.update(past.of(now, at));
+      drawn = stamp;
       detail?.update(now);
     },
   };
