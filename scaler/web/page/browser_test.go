@@ -31,7 +31,7 @@ func findBrowser(t *testing.T) string {
 			return path
 		}
 	}
-	t.Fatal("there is no chromium in PATH, and the page is tested in a real browser; install the package chromium (make deps does, as root on Debian)")
+	t.Fatal("this test needs Chromium, and neither chromium nor google-chrome was found in PATH: run `make deps`, or install the package chromium")
 	return ""
 }
 
