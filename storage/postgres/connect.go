@@ -30,7 +30,7 @@ type connState struct {
 	location string
 	prepared map[string]bool // statements by name
 	query    *query          // the one that fits the version of the tables; nil until that has been read
-	used     bool            // it has carried a read before
+	used     bool            // it has carried a read or another statement before
 }
 
 const stateKey = "leadsman"

@@ -25,7 +25,9 @@ func (e *Engine) Examine(ctx context.Context) ([]driver.Finding, error) {
 		return nil, e.classify(ctx, attempt{err: err})
 	}
 	defer conn.Release()
-	x := &examination{engine: e, conn: conn.Conn(), user: stateOf(conn.Conn()).user}
+	state := stateOf(conn.Conn())
+	state.used = true // a read that finds it dead later is to try another
+	x := &examination{engine: e, conn: conn.Conn(), user: state.user}
 	if err := x.examine(ctx); err != nil {
 		_ = x.conn.PgConn().Close(ctx) // whatever is wrong with it, the next read is not to inherit it
 		return nil, e.classify(ctx, attempt{err: err, user: x.user})

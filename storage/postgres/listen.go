@@ -153,6 +153,7 @@ func (w *watcher) hearCanary(ctx context.Context, conn *pgx.Conn, canary string)
 func (w *watcher) sing(ctx context.Context, canary string) error {
 	notify := "NOTIFY " + quote(canary)
 	if pooled, err := w.engine.pool.Acquire(ctx); err == nil {
+		stateOf(pooled.Conn()).used = true // a read that finds it dead later is to try another
 		_, err = w.command(ctx, pooled.Conn().PgConn(), notify)
 		pooled.Release()
 		if err == nil {
