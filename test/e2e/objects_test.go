@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	kedav1alpha1 "github.com/kedacore/keda/v2/apis/keda/v1alpha1"
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
@@ -25,8 +26,8 @@ var kinds = map[string]func() any{
 	"keda.sh/v1alpha1/ScaledJob":              func() any { return &kedav1alpha1.ScaledJob{} },
 	"keda.sh/v1alpha1/ScaledObject":           func() any { return &kedav1alpha1.ScaledObject{} },
 	"keda.sh/v1alpha1/TriggerAuthentication":  func() any { return &kedav1alpha1.TriggerAuthentication{} },
-	"monitoring.coreos.com/v1/PrometheusRule": func() any { return &unstructured.Unstructured{} },
-	"monitoring.coreos.com/v1/ServiceMonitor": func() any { return &unstructured.Unstructured{} },
+	"monitoring.coreos.com/v1/PrometheusRule": func() any { return &monitoringv1.PrometheusRule{} },
+	"monitoring.coreos.com/v1/ServiceMonitor": func() any { return &monitoringv1.ServiceMonitor{} },
 	"networking.k8s.io/v1/NetworkPolicy":      func() any { return &networkingv1.NetworkPolicy{} },
 	"policy/v1/PodDisruptionBudget":           func() any { return &policyv1.PodDisruptionBudget{} },
 	"v1/ConfigMap":                            func() any { return &corev1.ConfigMap{} },
