@@ -130,6 +130,19 @@ func (r redacting) Push(mode driver.Mode, reason string) {
 	r.Sink.Push(mode, r.source.redact(reason))
 }
 
+// checkQueue refuses a queue that cannot be.
+func checkQueue(q *driver.Queue) error {
+	switch {
+	case q.Name == "":
+		return driver.Errorf(driver.Contract, "a queue without a name was returned")
+	case q.Ready < 0 || q.Running < 0 || q.Scheduled < 0 || q.Oldest < 0 || q.NextDue < 0:
+		return driver.Errorf(driver.Contract, "queue %q has a negative count or age", q.Name)
+	case q.Pool != nil && (q.Pool.Workers < 0 || q.Pool.Capacity < 0):
+		return driver.Errorf(driver.Contract, "queue %q has a negative number of workers", q.Name)
+	}
+	return nil
+}
+
 // check holds a Reading against the contract of driver.Reader, so that a faulty engine shows as an error and
 // not as a queue that is empty.
 func check(req driver.Request, reading driver.Reading) error {
@@ -137,15 +150,11 @@ func check(req driver.Request, reading driver.Reading) error {
 	for i := range reading.Queues {
 		q := &reading.Queues[i]
 		key := driver.Want{Queue: q.Name, Lookahead: q.Lookahead}
-		switch {
-		case q.Name == "":
-			return driver.Errorf(driver.Contract, "a queue without a name was returned")
-		case seen[key]:
+		if seen[key] {
 			return driver.Errorf(driver.Contract, "queue %q was returned twice", q.Name)
-		case q.Ready < 0 || q.Running < 0 || q.Scheduled < 0 || q.Oldest < 0 || q.NextDue < 0:
-			return driver.Errorf(driver.Contract, "queue %q has a negative count or age", q.Name)
-		case q.Pool != nil && (q.Pool.Workers < 0 || q.Pool.Capacity < 0):
-			return driver.Errorf(driver.Contract, "queue %q has a negative number of workers", q.Name)
+		}
+		if err := checkQueue(q); err != nil {
+			return err
 		}
 		seen[key] = true
 	}

@@ -47,7 +47,8 @@ This is what a spec may say:
 	flags.StringArrayVarP(&files, "file", "f", nil, "YAML file with specs, - for standard input; repeat for more")
 	flags.StringVarP(&output, "output", "o", manifestYAML, "yaml with comments, or json for programs")
 	_ = cmd.MarkFlagFilename("file", "yaml", "yml", "json") // fails for an unknown flag only
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{manifestYAML, manifestJSON}, cobra.ShellCompDirectiveNoFileComp))
+	forms := cobra.FixedCompletions([]string{manifestYAML, manifestJSON}, cobra.ShellCompDirectiveNoFileComp)
+	_ = cmd.RegisterFlagCompletionFunc("output", forms)
 	return cmd
 }
 

@@ -74,9 +74,6 @@ func (s *Spec) checkMetric(r *reader, asked *Spec) {
 		r.faultf("target", "is missing; with metric %s give %s", s.Metric,
 			map[string]string{metricOldest: "the seconds that a job may wait", metricUtilization: "a share such as 0.8"}[s.Metric])
 	}
-	if s.byRatio() && s.Fallback.given {
-		r.faultf("fallback", "KEDA has none for a value that is not divided among replicas, as %s; remove it", s.Metric)
-	}
 	if s.Metric == metricUtilization && s.Mode.ofPrometheus() {
 		r.faultf("metric", "utilization cannot be summed over queues by Prometheus, for workers serve several; "+
 			"use mode external or metrics-api")

@@ -66,7 +66,6 @@ func TestParseSaysWhatIsWrongAndWhatWouldBeRight(t *testing.T) {
 		{good + "namespace: true\n", "4: namespace: must be text, not true or false; put it into quotes"},
 		{good + "strategy: default\n", "4: strategy: is for mode scaled-job; remove it"},
 		{good + "metric: oldest\n", "1: target: is missing; with metric oldest give the seconds that a job may wait"},
-		{good + "metric: oldest\ntarget: 60\nfallback: 3\n", "6: fallback: KEDA has none for a value that is not divided among replicas"},
 		{good + "metric: running\n", "4: metric: running is 0 until there is a replica, so it cannot start the first"},
 		{good + "fallback: {after: 0}\n", `4: fallback.after: "0" must be a whole number from 1`},
 		{good + "cron: 8\n", "4: cron: must be a list of {timezone, start, end, replicas}, not a number"},

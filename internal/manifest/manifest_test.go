@@ -87,14 +87,14 @@ func TestScaledObjectOfTheShortestSpec(t *testing.T) {
 	}
 }
 
-func TestWhatCannotHappenIsLeftOut(t *testing.T) {
+func TestSettingsFollowFromMetricAndBounds(t *testing.T) {
 	var always, oldest, idle object
 	document(t, text(t, good+"min: 2\n"), &always)
 	if always.Spec.CooldownPeriod != nil || always.Spec.Fallback.Replicas != 2 {
 		t.Errorf("with min 2: %+v", always.Spec)
 	}
 	document(t, text(t, good+"metric: oldest\ntarget: 60\n"), &oldest)
-	if oldest.Spec.Fallback != nil || oldest.Spec.Triggers[0].MetricType != "Value" {
+	if oldest.Spec.Fallback == nil || oldest.Spec.Triggers[0].MetricType != "Value" {
 		t.Errorf("by age: %+v", oldest.Spec)
 	}
 	document(t, text(t, good+"min: 3\nidle: 0\nfallback: {replicas: 5, after: 2}\n"), &idle)

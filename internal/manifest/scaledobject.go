@@ -59,12 +59,13 @@ func (s *Spec) scaledObject() Object {
 	if s.IdleToZero {
 		body.Spec.IdleReplicaCount = new(int)
 	}
-	if !s.byRatio() {
-		body.Spec.Fallback = &fallback{
-			FailureThreshold: s.Fallback.After, Replicas: s.Fallback.Replicas, Behavior: "currentReplicasIfHigher",
-		}
-		notes["spec.fallback"] = fmt.Sprintf("After %d polls without an answer there are as many replicas as before, and %d at least.",
-			s.Fallback.After, s.Fallback.Replicas)
+	body.Spec.Fallback = &fallback{
+		FailureThreshold: s.Fallback.After, Replicas: s.Fallback.Replicas, Behavior: "currentReplicasIfHigher",
+	}
+	notes["spec.fallback"] = fmt.Sprintf("After %d polls without an answer there are as many replicas as before, and %d at least.",
+		s.Fallback.After, s.Fallback.Replicas)
+	if s.byRatio() {
+		notes["spec.fallback"] += " For a metricType Value it takes KEDA 2.18 or later."
 	}
 	s.behaviorNotes(notes, "spec.advanced.horizontalPodAutoscalerConfig.behavior")
 	s.triggerNotes(notes)

@@ -103,8 +103,10 @@ func classifyConn(ctx context.Context, err error) (driver.Kind, string) {
 	_, unknownCA := errors.AsType[x509.UnknownAuthorityError](err)
 	_, notTLS := errors.AsType[tls.RecordHeaderError](err)
 	switch {
-	case notTLS, errors.Is(err, errNoTLS):
+	case notTLS:
 		return driver.Unavailable, "the server does not speak TLS there; begin the URL with redis:"
+	case errors.Is(err, errNoTLS):
+		return driver.Unavailable, "the server does not answer to TLS; if it speaks none there, begin the URL with redis:"
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded),
 		ctx.Err() != nil, errors.As(err, &netErr) && netErr.Timeout():
 		return driver.Timeout, "the server did not answer in time"
