@@ -39,7 +39,7 @@ const insertRows = `INSERT INTO jobs (queue, payload, attempts, available_at, cr
 
 // measureInsert is what inserters can do beside a trigger that announces jobs. The limit is a table without one. The
 // server makes its commits durable, as servers do: what a NOTIFY costs is that commits wait for each other. Of the rounds
-// the best counts: whatever else goes on on the machine, a busy disk above all, only slows down.
+// the best counts: whatever else the machine does, a busy disk above all, only slows down.
 func measureInsert(b *bed) []row {
 	cluster := storagetest.StartCluster(b, storagetest.Setting("fsync", "on"), storagetest.Setting("synchronous_commit", "on"),
 		storagetest.Setting("full_page_writes", "on"), storagetest.Setting("max_wal_size", "8GB"),
