@@ -11,12 +11,10 @@ import (
 
 	"github.com/leadsman/leadsman/storage/driver"
 	"github.com/leadsman/leadsman/storage/redis"
+	"github.com/leadsman/leadsman/storage/storagetest"
 )
 
-func TestMain(m *testing.M) {
-	// rueidis closes the connections to nodes that have left a cluster five seconds later, whatever becomes of the client.
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"))
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m, storagetest.ClusterLeftovers()) }
 
 // patience is how long tests wait for what must happen; generous, for a loaded machine.
 const patience = 30 * time.Second

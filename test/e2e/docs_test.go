@@ -110,3 +110,46 @@ func TestConfigurationInTheDocumentationIsTaken(t *testing.T) {
 		t.Errorf("%d configurations and %d values were found", configs, values)
 	}
 }
+
+var shellBlock = regexp.MustCompile("(?s)```sh\n(.*?)```")
+
+// The commands of the quick start do what it says, in its order, on a server of its own.
+func TestQuickStartOfTheDocumentationWorks(t *testing.T) {
+	t.Parallel()
+	s := serve(t, "")
+	p := externalPush(t, s, trigger{metadata: metadata{"queue": "mail"}}) // as grpcurl does there
+	p.opens()
+	text, err := os.ReadFile("../../docs/quick-start.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran := 0
+	for _, block := range shellBlock.FindAllSubmatch(text, -1) {
+		for line := range strings.Lines(string(block[1])) {
+			words := strings.Fields(line)
+			if words[0] != "bin/leadsman" {
+				continue
+			}
+			ran++
+			switch args := words[1:]; args[0] {
+			case "enqueue":
+				p.wokenBy(func() { leadsman(t, s.dir, args...) }, promptly)
+			case "explain":
+				if out := string(leadsman(t, s.dir, append(args, "--server", s.addr)...)); !strings.Contains(out, "replicas   5\n") {
+					t.Errorf("%s says\n%s\nwant five replicas", line, out)
+				}
+			case "inspect":
+				if out := string(leadsman(t, s.dir, append(args, "--server", s.addr)...)); !strings.Contains(out, "mail") {
+					t.Errorf("%s says\n%s", line, out)
+				}
+			case "work":
+				drain(p, s.dir, args...)
+			default:
+				t.Errorf("nobody tests %q", line)
+			}
+		}
+	}
+	if ran < 4 {
+		t.Errorf("%d commands were run", ran)
+	}
+}
