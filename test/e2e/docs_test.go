@@ -143,7 +143,7 @@ func TestQuickStartOfTheDocumentationWorks(t *testing.T) {
 					t.Errorf("%s says\n%s", line, out)
 				}
 			case "work":
-				drain(p, s.dir, args...)
+				drain(p, s.dir, append(args, "--for", "1ms")...)
 			default:
 				t.Errorf("nobody tests %q", line)
 			}

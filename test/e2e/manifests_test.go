@@ -145,9 +145,6 @@ func checkObject(t *testing.T, object any) {
 			}
 		}
 		err = kedav1alpha1.ValidateTriggers(object.Spec.Triggers)
-		if fallback := object.Spec.Fallback; fallback != nil && object.Spec.Triggers[0].MetricType == autoscalingv2.ValueMetricType {
-			t.Error("KEDA has no fallback for a trigger of metricType Value")
-		}
 		if object.Spec.Advanced.HorizontalPodAutoscalerConfig.Behavior.ScaleDown.StabilizationWindowSeconds == nil {
 			t.Error("nothing is said of scaling down")
 		}
