@@ -14,7 +14,7 @@ import (
 	"github.com/leadsman/leadsman/storage/storagetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m, storagetest.ClusterLeftovers()) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m, storagetest.ClusterLeftovers()...) }
 
 // patience is how long tests wait for what must happen; generous, for a loaded machine.
 const patience = 30 * time.Second

@@ -59,7 +59,7 @@ func Main(m *testing.M, opts ...goleak.Option) int {
 	if code != 0 {
 		return code
 	}
-	if err := goleak.Find(append(opts, ClusterLeftovers())...); err != nil {
+	if err := goleak.Find(append(opts, ClusterLeftovers()...)...); err != nil {
 		fmt.Fprintf(os.Stderr, "the tests passed, but goroutines are left: %v\n", err)
 		return 1
 	}

@@ -186,8 +186,11 @@ func (c *RedisCluster) await(tb testing.TB, what string, condition func(node *Re
 	until(tb, what, func() bool { return all(c.nodes, condition) })
 }
 
-// ClusterLeftovers lets a leak check overlook what a client of a cluster leaves behind for five seconds, even when it is
-// closed: who closes connections to nodes that are gone.
-func ClusterLeftovers() goleak.Option {
-	return goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2")
+// ClusterLeftovers let a leak check overlook what a client of a cluster leaves behind for some seconds, even when it is closed:
+// who closes connections to nodes that are gone, and who would look at the cluster again.
+func ClusterLeftovers() []goleak.Option {
+	return []goleak.Option{
+		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"),
+		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"),
+	}
 }
