@@ -46,6 +46,7 @@ func TestClientScripts(t *testing.T) {
 			"serving":   serving,
 			"answering": answering,
 			"keda":      keda,
+			"shows":     shows,
 			"until":     until,
 			"steady":    steady,
 		},
@@ -101,6 +102,20 @@ func keda(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Check(err)
 		return true
 	})
+}
+
+// shows runs a command until its standard output matches a pattern: a server answers from samples that are up to a
+// second old.
+func shows(ts *testscript.TestScript, _ bool, args []string) {
+	pattern := regexp.MustCompile("(?m)" + args[0])
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		if err := ts.Exec(args[1], args[2:]...); err == nil && pattern.MatchString(ts.ReadFile("stdout")) {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("%q never showed %q", args[1:], args[0])
+		}
+	}
 }
 
 // until reads a file again and again, for a minute at most.
