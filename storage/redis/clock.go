@@ -58,26 +58,32 @@ func (s *session) now(ctx context.Context) (time.Time, error) {
 	if s.noTime.Load() {
 		return asked, nil
 	}
-	return s.tell(s.client.Do(ctx, s.client.B().Time().Build()), asked)
+	if _, err := s.takeTime(s.client.Do(ctx, s.client.B().Time().Build()), asked); err != nil {
+		return time.Time{}, err
+	}
+	if now, ok := s.clock.now(); ok {
+		return now, nil
+	}
+	return asked, nil
 }
 
-// tell takes a reply to TIME. Where the server refuses it, the local clock is all there is.
-func (s *session) tell(reply rueidis.RedisResult, asked time.Time) (time.Time, error) {
+// takeTime takes a reply to TIME, and says whether the clock had been off. Where the server refuses it, the local clock is
+// all there is.
+func (s *session) takeTime(reply rueidis.RedisResult, asked time.Time) (jumped bool, err error) {
 	parts, err := reply.AsStrSlice()
 	if refusal(err) {
 		s.noTime.Store(true)
 		s.refused.add("TIME", "this host's clock decides what is due")
-		return asked, nil
+		return false, nil
 	}
 	if err != nil {
-		return time.Time{}, err
+		return false, err
 	}
 	server, err := serverTime(parts)
 	if err != nil {
-		return time.Time{}, err
+		return false, err
 	}
-	s.clock.set(server, asked)
-	return server, nil
+	return s.clock.set(server, asked), nil
 }
 
 func serverTime(parts []string) (time.Time, error) {

@@ -2,6 +2,7 @@ package redis
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -36,7 +37,7 @@ type session struct {
 	client   rueidis.Client
 	kind     kind
 	db       int
-	user     string // "" for the server's default
+	user     string // whose permissions count
 	tracking bool
 	untold   string // why there is no tracking
 	clock    clock
@@ -141,7 +142,7 @@ func firstLine(err error) string {
 // speak connects in one dialect and makes sure of an answer.
 func (e *Engine) speak(ctx context.Context, t target, d dialect, untold string) (*session, error) {
 	s := &session{
-		kind: t.kind, db: t.db, user: t.username, tracking: d == tracked, untold: untold, tasks: &e.tasks,
+		kind: t.kind, db: t.db, user: cmp.Or(t.username, defaultUser), tracking: d == tracked, untold: untold, tasks: &e.tasks,
 		dirty: make(chan struct{}, 1),
 	}
 	s.life, s.endLife = context.WithCancel(context.Background())

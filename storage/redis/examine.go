@@ -2,7 +2,6 @@ package redis
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -160,7 +159,7 @@ func (x *examination) memory(prefix string, info map[string]string) {
 func (x *examination) refusals() {
 	for _, r := range x.session.refused.list() {
 		x.add("permissions", driver.LevelWarn, r.command+" is refused, so "+r.missing,
-			grantLine(cmp.Or(x.session.user, defaultUser), r.command))
+			grantLine(x.session.user, r.command))
 	}
 }
 

@@ -1,9 +1,9 @@
 package redis
 
 import (
-	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,8 +13,10 @@ import (
 	"github.com/leadsman/leadsman/storage/driver"
 )
 
-// send sends one round of reads and sets their replies. Its error is the connection's; that of one read is the reply's.
-func (s *session) send(ctx context.Context, round []*driver.RedisReply, b *batch) error {
+// send sends one round of reads and sets their replies; last adds what is to be read after all of them, nil for nothing. Its
+// error is the connection's; that of one read is the reply's.
+func (s *session) send(ctx context.Context, round []*driver.RedisReply, last func(*batch)) error {
+	var b batch
 	groups, rest := grouped(round)
 	if s.kind == cluster {
 		if err := s.sendToNodes(ctx, groups, rest); err != nil {
@@ -26,10 +28,10 @@ func (s *session) send(ctx context.Context, round []*driver.RedisReply, b *batch
 		}
 		b.plainly(s, rest)
 	}
-	if b.last != nil {
-		b.last()
+	if last != nil {
+		last(&b)
 	}
-	if err := s.do(ctx, b); err != nil {
+	if err := s.do(ctx, &b); err != nil {
 		return err
 	}
 	return s.again(ctx, round)
@@ -42,11 +44,7 @@ func (s *session) sendToNodes(ctx context.Context, groups [][]*driver.RedisReply
 	for _, group := range groups {
 		nodes.Go(func() error {
 			var b batch
-			b.plainly(s, group)
-			if b.oneSlot() {
-				b = batch{}
-				b.transaction(s, group)
-			}
+			b.transaction(s, group)
 			return s.do(ctx, &b)
 		})
 	}
@@ -82,34 +80,44 @@ func grouped(round []*driver.RedisReply) (groups [][]*driver.RedisReply, rest []
 type batch struct {
 	commands []rueidis.Completed
 	take     []func(result rueidis.RedisResult) error
-	last     func() // adds what is to be read after all else; nil for nothing
 }
 
 func (b *batch) add(command rueidis.Completed, take func(rueidis.RedisResult) error) {
 	b.commands, b.take = append(b.commands, command), append(b.take, take)
 }
 
-// oneSlot says that all keys are in one slot of a cluster.
-func (b *batch) oneSlot() bool {
-	for _, command := range b.commands[1:] {
-		if command.Slot() != b.commands[0].Slot() {
-			return false
-		}
-	}
-	return true
-}
-
 // plainly adds reads one by one.
 func (b *batch) plainly(s *session, replies []*driver.RedisReply) {
 	for _, reply := range replies {
-		b.add(s.build(reply), func(result rueidis.RedisResult) error { return s.settle(reply, result) })
+		b.read(s, reply, s.build(reply))
 	}
 }
 
-// transaction adds reads between MULTI and EXEC, unless there is one only or the server refuses that.
+// read adds one read, whose command has been built.
+func (b *batch) read(s *session, reply *driver.RedisReply, command rueidis.Completed) {
+	b.add(command, func(result rueidis.RedisResult) error { return s.settle(reply, result) })
+}
+
+// transacts says whether reads can be one transaction: there are several, the server does not refuse it and, in a cluster,
+// their keys are in one slot.
+func (s *session) transacts(commands []rueidis.Completed) bool {
+	if len(commands) == 1 || s.noMulti.Load() {
+		return false
+	}
+	elsewhere := func(c rueidis.Completed) bool { return c.Slot() != commands[0].Slot() }
+	return s.kind != cluster || !slices.ContainsFunc(commands, elsewhere)
+}
+
+// transaction adds reads between MULTI and EXEC where they can be a transaction, else one by one.
 func (b *batch) transaction(s *session, replies []*driver.RedisReply) {
-	if len(replies) == 1 || s.noMulti.Load() {
-		b.plainly(s, replies)
+	commands := make([]rueidis.Completed, len(replies))
+	for i, reply := range replies {
+		commands[i] = s.build(reply)
+	}
+	if !s.transacts(commands) {
+		for i, reply := range replies {
+			b.read(s, reply, commands[i])
+		}
 		return
 	}
 	b.add(s.client.B().Multi().Build(), func(result rueidis.RedisResult) error {
@@ -121,8 +129,8 @@ func (b *batch) transaction(s *session, replies []*driver.RedisReply) {
 		}
 		return ignoreReply(err)
 	})
-	for _, reply := range replies {
-		b.add(s.build(reply), func(result rueidis.RedisResult) error { return s.queued(reply, result) })
+	for i, reply := range replies {
+		b.add(commands[i], func(result rueidis.RedisResult) error { return s.queued(reply, result) })
 	}
 	b.add(s.client.B().Exec().Build(), func(result rueidis.RedisResult) error { return s.executed(replies, result) })
 }
@@ -236,10 +244,10 @@ func (s *session) settleError(reply *driver.RedisReply, err error) error {
 		s.refused.add(reply.Command, "what it tells is left out")
 		fallthrough // so that a plan can tell what is unknown from what is none
 	default:
-		out := classifyReply(e, cmp.Or(s.user, defaultUser))
+		out := classifyReply(e, s.user)
 		out.Message = reply.Command + " of key " + quote(reply.Key) + ": " + out.Message
 		if keyDenied(e) {
-			out.Message += "; " + keyLine(cmp.Or(s.user, defaultUser), reply.Key)
+			out.Message += "; " + keyLine(s.user, reply.Key)
 		}
 		reply.Err = out
 	}
@@ -254,13 +262,8 @@ func (b *batch) askServer(s *session, jumped *bool) {
 	}
 	asked := time.Now()
 	if !s.noTime.Load() {
-		b.add(s.client.B().Time().Build(), func(result rueidis.RedisResult) error {
-			parts, err := result.AsStrSlice()
-			if err != nil {
-				return err
-			}
-			server, err := serverTime(parts)
-			*jumped = err == nil && s.clock.set(server, asked)
+		b.add(s.client.B().Time().Build(), func(result rueidis.RedisResult) (err error) {
+			*jumped, err = s.takeTime(result, asked)
 			return err
 		})
 	}

@@ -62,7 +62,7 @@ func (k *watchedKey) add(owners []int, name func(int) string) {
 	const many = 16
 	for _, owner := range owners {
 		switch queue := name(owner); {
-		case slices.Contains(k.queues, queue):
+		case slices.Contains(k.queues, queue), slices.Equal(k.queues, []string{""}):
 		case len(k.queues) == many, len(owners) > many:
 			k.queues = []string{""}
 			return

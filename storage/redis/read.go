@@ -52,11 +52,11 @@ func (e *Engine) read(ctx context.Context, s *session, req driver.Request) (_ dr
 			break
 		}
 		e.keys.watch(round, p.name)
-		var b batch
+		var last func(*batch)
 		if first {
-			b.last = func() { b.askServer(s, &jumped) }
+			last = func(b *batch) { b.askServer(s, &jumped) }
 		}
-		if err := s.send(ctx, round, &b); err != nil {
+		if err := s.send(ctx, round, last); err != nil {
 			return driver.Reading{}, false, err
 		}
 		p.reads.Settle(round)
