@@ -2,6 +2,7 @@ package scaler
 
 import (
 	"context"
+	"math"
 	"slices"
 	"time"
 
@@ -173,14 +174,28 @@ type TriggerStatus struct {
 
 // Triggers returns what KEDA has asked, as far as id may see it, ordered by namespace, object and metric.
 func (s *Server) Triggers(id Identity) []TriggerStatus {
-	var all []TriggerStatus
-	for _, t := range s.triggers.list() {
-		if _, hidden := beyond(id, &t.key.query); hidden || !id.Source(t.key.query.Source) || !id.Namespace(t.key.namespace) {
-			continue
-		}
-		all = append(all, t.status())
-	}
+	all, _ := s.TriggersFrom(id, 0, math.MaxInt)
 	return all
+}
+
+// TriggersFrom returns at most so many of Triggers, from the one at from on, and how many those are in all. It costs little
+// however many there are, for somebody whose grant has no limits.
+func (s *Server) TriggersFrom(id Identity, from, most int) (some []TriggerStatus, total int) {
+	all := s.triggers.list()
+	if !id.Everything() {
+		all = slices.DeleteFunc(slices.Clone(all), func(t *trigger) bool { return hidden(id, &t.key) })
+	}
+	from = min(from, len(all))
+	for _, t := range all[from : from+min(most, len(all)-from)] {
+		some = append(some, t.status())
+	}
+	return some, len(all)
+}
+
+// hidden tells whether id may not see the trigger of the key.
+func hidden(id Identity, key *triggerKey) bool {
+	_, outside := beyond(id, &key.query)
+	return outside || !id.Source(key.query.Source) || !id.Namespace(key.namespace)
 }
 
 func (t *trigger) status() TriggerStatus {

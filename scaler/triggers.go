@@ -108,11 +108,17 @@ func (t *trigger) woke(now time.Time, took time.Duration) {
 	}
 }
 
-// triggers remembers who asked what, within bounds.
+// triggers remembers who asked what, within bounds. Every call of KEDA's passes here, so nothing that takes long for many
+// of them is done under mu.
 type triggers struct {
-	mu    sync.Mutex
-	byKey map[triggerKey]*trigger
-	swept time.Time
+	mu      sync.Mutex
+	byKey   map[triggerKey]*trigger
+	changes int64 // of what byKey holds
+	swept   time.Time
+
+	listMu sync.Mutex // taken before mu
+	listed []*trigger // in order; never changed, but replaced
+	asOf   int64      // the changes that listed knows of
 }
 
 // get returns the trigger of key, made if need be. When there is no room it is a passing one.
@@ -131,6 +137,7 @@ func (ts *triggers) get(key triggerKey, now time.Time) *trigger {
 		ts.byKey = map[triggerKey]*trigger{}
 	}
 	ts.byKey[key] = t
+	ts.changes++
 	return t
 }
 
@@ -144,6 +151,7 @@ func (ts *triggers) sweepLocked(now time.Time) bool {
 	for key, t := range ts.byKey {
 		if t.forgettable(now) {
 			delete(ts.byKey, key)
+			ts.changes++
 		}
 	}
 	return len(ts.byKey) < maxTriggers
@@ -162,16 +170,31 @@ func (ts *triggers) count() int {
 	return len(ts.byKey)
 }
 
-// list returns all triggers, ordered by namespace, name and metric.
+// list returns all triggers, ordered by namespace, name and metric. It is shared: do not change it. They are sorted once
+// for all who look, and anew only when there are others.
 func (ts *triggers) list() []*trigger {
+	ts.listMu.Lock()
+	defer ts.listMu.Unlock()
+	all, changes := ts.unlike(ts.asOf)
+	if changes != ts.asOf {
+		slices.SortFunc(all, func(a, b *trigger) int { return a.key.compare(&b.key) })
+		ts.listed, ts.asOf = all, changes
+	}
+	return ts.listed
+}
+
+// unlike returns all triggers, in no order, and how often they have changed; none when that is asOf.
+func (ts *triggers) unlike(asOf int64) (all []*trigger, changes int64) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	all := make([]*trigger, 0, len(ts.byKey))
+	if ts.changes == asOf {
+		return nil, asOf
+	}
+	all = make([]*trigger, 0, len(ts.byKey))
 	for _, t := range ts.byKey {
 		all = append(all, t)
 	}
-	slices.SortFunc(all, func(a, b *trigger) int { return a.key.compare(&b.key) })
-	return all
+	return all, ts.changes
 }
 
 // compare orders keys. No two are equal, so that a list can be paged through.

@@ -2,9 +2,12 @@ package scaler
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // Metadata without end, and objects that come and go, must not fill the memory.
@@ -32,4 +35,35 @@ func TestTriggersAreBoundedAndOldOnesMakeRoom(t *testing.T) {
 			t.Errorf("%d triggers are kept, want the one with a stream, the one asked for and the new one", len(kept))
 		}
 	})
+}
+
+// With tens of thousands of triggers sorting takes long, and a page that is open looks four times a second.
+func TestTriggersAreSortedOnceUntilOthersAreRemembered(t *testing.T) {
+	t.Parallel()
+	var ts triggers
+	remember := func(name string) *trigger { return ts.get(triggerKey{namespace: "team", name: name}, time.Now()) }
+	c, a := remember("c"), remember("a")
+	first := ts.list()
+	if diff := cmp.Diff([]string{"a", "c"}, names(first)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	remember("a")
+	if again := ts.list(); &again[0] != &first[0] {
+		t.Error("they were sorted again, though there is none that was not there before")
+	}
+	b := remember("b")
+	if got := ts.list(); !slices.Equal(got, []*trigger{a, b, c}) {
+		t.Errorf("with another there are %v", names(got))
+	}
+	if diff := cmp.Diff([]string{"a", "c"}, names(first)); diff != "" {
+		t.Errorf("a list that was given out has changed (-want +got):\n%s", diff)
+	}
+}
+
+func names(all []*trigger) []string {
+	out := make([]string, len(all))
+	for i, t := range all {
+		out[i] = t.key.name
+	}
+	return out
 }

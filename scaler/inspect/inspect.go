@@ -61,17 +61,19 @@ func (s *service) ListQueues(ctx context.Context, req *leadsmanv1.ListQueuesRequ
 	if err != nil {
 		return nil, s.scaler.Status(err)
 	}
+	from, most, err := pageOf(req)
+	if err != nil {
+		return nil, err
+	}
 	view, err := s.scaler.Queues(ctx, id, req.GetSource(), "")
 	if err != nil {
 		return nil, s.scaler.Status(err)
 	}
 	slices.SortFunc(view.Queues, func(a, b driver.Queue) int { return cmp.Compare(a.Name, b.Name) })
-	page, next, err := paged(view.Queues, req.GetPageSize(), req.GetPageToken())
-	if err != nil {
-		return nil, err
-	}
-	out := &leadsmanv1.ListQueuesResponse{NextPageToken: next, Total: int32(len(view.Queues))} //nolint:gosec // queues fit
-	view.Queues = page
+	total := len(view.Queues)
+	out := &leadsmanv1.ListQueuesResponse{NextPageToken: after(from, most, total), Total: int32(total)} //nolint:gosec // queues fit
+	from = min(from, total)
+	view.Queues = view.Queues[from:min(from+most, total)]
 	out.Queues = queueMessages(&view)
 	return out, nil
 }
@@ -167,12 +169,12 @@ func (s *service) ListTriggers(ctx context.Context, req *leadsmanv1.ListTriggers
 	if err != nil {
 		return nil, s.scaler.Status(err)
 	}
-	all := s.scaler.Triggers(id)
-	page, next, err := paged(all, req.GetPageSize(), req.GetPageToken())
+	from, most, err := pageOf(req)
 	if err != nil {
 		return nil, err
 	}
-	out := &leadsmanv1.ListTriggersResponse{NextPageToken: next, Total: int32(len(all))} //nolint:gosec // triggers fit
+	page, total := s.scaler.TriggersFrom(id, from, most)
+	out := &leadsmanv1.ListTriggersResponse{NextPageToken: after(from, most, total), Total: int32(total)} //nolint:gosec // triggers fit
 	for i := range page {
 		out.Triggers = append(out.Triggers, triggerMessage(&page[i]))
 	}
@@ -208,25 +210,34 @@ func names(queues []driver.Queue) []string {
 	return out
 }
 
-// paged cuts a page out of a sorted list. A token is where the page begins: when the list changes meanwhile, an
-// element may show twice or not at all, as in any live listing.
-func paged[T any](all []T, size int32, token string) (page []T, next string, err error) {
-	from := 0
-	if token != "" {
+// A listing is a request for one page of a sorted list. A token is where the page begins: when the list changes
+// meanwhile, an element may show twice or not at all, as in any live listing.
+type listing interface {
+	GetPageSize() int32
+	GetPageToken() string
+}
+
+// pageOf returns where a page begins and how many elements it has at most.
+func pageOf(req listing) (from, most int, err error) {
+	if token := req.GetPageToken(); token != "" {
 		if from, err = strconv.Atoi(token); err != nil || from < 0 {
-			return nil, "", status.Error(codes.InvalidArgument, "page_token: give the next_page_token of the page before")
+			return 0, 0, status.Error(codes.InvalidArgument, "page_token: give the next_page_token of the page before")
 		}
 	}
-	switch {
+	switch size := req.GetPageSize(); {
 	case size < 0:
-		return nil, "", status.Error(codes.InvalidArgument, "page_size: give 0 for the default, or a positive number")
+		return 0, 0, status.Error(codes.InvalidArgument, "page_size: give 0 for the default, or a positive number")
 	case size == 0:
-		size = defaultPage
+		return from, defaultPage, nil
+	default:
+		return from, int(min(size, maxPage)), nil
 	}
-	from = min(from, len(all))
-	to := min(from+int(min(size, maxPage)), len(all))
-	if to < len(all) {
-		next = strconv.Itoa(to)
+}
+
+// after is the token of the page after one; "" when there is none.
+func after(from, most, total int) string {
+	if from >= total || most >= total-from {
+		return ""
 	}
-	return all[from:to], next, nil
+	return strconv.Itoa(from + most)
 }

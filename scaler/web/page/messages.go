@@ -67,7 +67,7 @@ func (p *Page) tell(id scaler.Identity) ([]message, error) {
 			return nil, err
 		}
 	}
-	if err := add("triggers", "", viewTriggers(p.scaler.Triggers(id))); err != nil {
+	if err := add("triggers", "", viewTriggers(p.scaler.TriggersFrom(id, 0, maxTriggers))); err != nil {
 		return nil, err
 	}
 	return all, nil

@@ -139,10 +139,11 @@ type queryView struct {
 	Says       string   `json:"says"`                // in words
 }
 
-func viewTriggers(all []scaler.TriggerStatus) triggersView {
-	out := triggersView{LeftOut: max(0, len(all)-maxTriggers), Triggers: []triggerView{}}
-	for i := range all[:len(all)-out.LeftOut] {
-		out.Triggers = append(out.Triggers, viewTrigger(&all[i]))
+// viewTriggers shows some of all the triggers that there are.
+func viewTriggers(some []scaler.TriggerStatus, total int) triggersView {
+	out := triggersView{LeftOut: total - len(some), Triggers: make([]triggerView, len(some))}
+	for i := range some {
+		out.Triggers[i] = viewTrigger(&some[i])
 	}
 	return out
 }
