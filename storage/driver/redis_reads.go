@@ -230,16 +230,24 @@ func (r *RedisReads) XRange(key, first, last string, n int) *RedisReply {
 }
 
 // Names passes each element of a set to found, a thousand at a time, however large the set is.
-func (r *RedisReads) Names(key string, found func(string)) { r.names(key, "0", found) }
+func (r *RedisReads) Names(key string, found func(string)) {
+	r.names(key, "0", map[string]bool{}, found)
+}
 
-func (r *RedisReads) names(key, cursor string, found func(string)) {
+// names reads on from a cursor. A server that leads back to one that was before would never come to an end.
+func (r *RedisReads) names(key, cursor string, before map[string]bool, found func(string)) {
+	before[cursor] = true
 	page := r.ask(redisPage, "SSCAN", key, cursor, "COUNT", "1000")
 	r.Then(func() error {
 		for _, name := range page.texts {
 			found(name)
 		}
-		if page.cursor != "0" {
-			r.names(key, page.cursor, found)
+		switch {
+		case page.cursor == "0":
+		case before[page.cursor]:
+			return Errorf(Contract, "SSCAN of key %q came back to cursor %.40q, and so would never end", key, page.cursor)
+		default:
+			r.names(key, page.cursor, before, found)
 		}
 		return nil
 	})

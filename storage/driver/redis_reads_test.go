@@ -93,6 +93,26 @@ func TestHScanTakesMapsAndLists(t *testing.T) {
 	}
 }
 
+// A cursor that comes again would be answered from the replies that are there already, for ever.
+func TestNamesEndsWhereACursorComesAgain(t *testing.T) {
+	for name, cursors := range map[string][]string{"at once": {"7", "7"}, "later": {"7", "5", "7"}} {
+		reads := driver.NewRedisReads()
+		var got []string
+		reads.For(0).Names("s", func(name string) { got = append(got, name) })
+		for i, cursor := range cursors {
+			round := reads.Round()
+			if len(round) != 1 {
+				t.Fatalf("%s: %d reads in round %d, want 1", name, len(round), i)
+			}
+			round[0].Value = []any{cursor, []any{cursor}}
+			reads.Settle(round)
+		}
+		if err := reads.Failed(0); err == nil || len(reads.Round()) > 0 || len(got) != len(cursors) {
+			t.Errorf("%s: names %q, error %v", name, got, err)
+		}
+	}
+}
+
 func TestANoteIsSaidOnce(t *testing.T) {
 	reads := driver.NewRedisReads()
 	for owner := range 3 {

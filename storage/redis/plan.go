@@ -109,6 +109,11 @@ func (p *plan) reading() driver.Reading {
 			continue
 		}
 		if part.want.Queue != "" && (part.named || part.queue.Known) {
+			// Clocks are rounded down to what a library's scores count by, and somebody's scores may be finer than that:
+			// such a job has become due meanwhile, which is no reason to refuse the reading.
+			if part.queue.NextDue < 0 {
+				part.queue.NextDue = 1
+			}
 			out.Queues = append(out.Queues, part.queue)
 		}
 	}

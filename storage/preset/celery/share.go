@@ -42,7 +42,7 @@ func (s *share) look(cursor string, n int, before tally) {
 	page := s.r.HScan(s.ask.Prefix+unackedKey, cursor, n)
 	s.r.Then(func() error {
 		if page.Err == nil {
-			s.looked(page, driver.Derived(page, before.plus))
+			s.looked(page, driver.Derived(page, before.plus), before.pages)
 		} else { // refused, they may all be this queue's
 			s.q.Running, s.q.Known = s.held, true
 		}
@@ -50,10 +50,11 @@ func (s *share) look(cursor string, n int, before tally) {
 	})
 }
 
-// looked decides whether that was enough.
-func (s *share) looked(page *driver.RedisReply, seen tally) {
+// looked decides whether that was enough. Where the cursor came back to one that was before, the page is one that was seen,
+// and following it would never end.
+func (s *share) looked(page *driver.RedisReply, seen tally, before int) {
 	more := seen.more()
-	if seen.complete || more == 0 || s.enough(seen.tasks[address{"", s.ask.Queue}]) {
+	if seen.complete || more == 0 || seen.pages <= before || s.enough(seen.tasks[address{"", s.ask.Queue}]) {
 		s.bindings(seen)
 	} else {
 		s.look(page.Cursor(), more, seen)

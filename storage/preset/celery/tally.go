@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"maps"
 	"regexp"
+	"regexp/syntax"
+	"slices"
 	"strings"
 
 	"github.com/leadsman/leadsman/storage/driver"
@@ -119,14 +121,32 @@ func boundsOf(set *driver.RedisReply, separator string) []bound {
 			}
 			b := bound{key: parts[0], queue: parts[2]}
 			if parts[1] != "" {
-				var err error
-				b.pattern, err = regexp.Compile(parts[1])
-				b.all = err != nil
+				b.pattern = compile(parts[1])
+				b.all = b.pattern == nil
 			}
 			out = append(out, b)
 		}
 		return out
 	})
+}
+
+// compile understands the patterns that Kombu writes; nil for others. Kombu counts no repetitions, and a few bytes that
+// do, such as (a{1000}){1000}, would take a hundred megabytes.
+func compile(pattern string) *regexp.Regexp {
+	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil || counts(parsed) {
+		return nil
+	}
+	compiled, err := regexp.Compile(pattern)
+	if err != nil {
+		return nil
+	}
+	return compiled
+}
+
+// counts says that a pattern, or a part of it, counts repetitions.
+func counts(pattern *syntax.Regexp) bool {
+	return pattern.Op == syntax.OpRepeat || slices.ContainsFunc(pattern.Sub, counts)
 }
 
 // takes says whether a message with that routing key may have gone to the queue.

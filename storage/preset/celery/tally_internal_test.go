@@ -32,6 +32,27 @@ func TestWhatHasNoAddressHasNone(t *testing.T) {
 	}
 }
 
+// A binding is in the database, where anybody may have put it.
+func TestPatternsAreThoseThatKombuWrites(t *testing.T) {
+	for _, pattern := range []string{`^mail\..*?$`, `^.*?$`, `^mail\.[^\.]*?\.now$`, `^a\{2\}$`} {
+		if compile(pattern) == nil {
+			t.Errorf("%s is not understood", pattern)
+		}
+	}
+	for _, pattern := range []string{
+		"(a{1000}){1000}", `\\{1000}`, "(?:x{2,900}){900}", "(?<=x)", "(", strings.Repeat("(", 5000), "\xff",
+	} {
+		allocated := testing.AllocsPerRun(1, func() {
+			if compile(pattern) != nil {
+				t.Errorf("%.20q is taken for one of Kombu's", pattern)
+			}
+		})
+		if allocated > 100+float64(len(pattern)) {
+			t.Errorf("%.20q: %g allocations", pattern, allocated)
+		}
+	}
+}
+
 func FuzzAddressAgreesWithTheStandardLibrary(f *testing.F) {
 	f.Add(`[{"a":"b"}, "", "mail"]`)
 	f.Add(`[{},"jobs","\u65e5\"\\"]`)

@@ -1,0 +1,14 @@
+package rediskeys_test
+
+import (
+	"testing"
+
+	"github.com/leadsman/leadsman/storage/preset/rediskeys"
+	"github.com/leadsman/leadsman/storage/storagetest/redistest"
+)
+
+func FuzzPlan(f *testing.F) { redistest.Fuzz(f, rediskeys.Preset.Redis, beeQueue) }
+
+func TestHostileValuesCostNoMoreThanTheirSize(t *testing.T) {
+	redistest.Hostile(t, rediskeys.Preset.Redis, beeQueue)
+}
