@@ -13,6 +13,8 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/leadsman/leadsman/test/e2e/rig"
 )
 
 const chart = "../../deploy/helm/leadsman"
@@ -146,24 +148,24 @@ func TestChartLetsInKEDAAndPrometheusOnly(t *testing.T) {
 // The chart's own configuration is what the server reads.
 func TestServerTakesTheChartsConfiguration(t *testing.T) {
 	t.Parallel()
-	a := newApp(t)
-	objects := render(t, strings.Replace(aToken, "postgres://reader:hunter2@db/app", a.url, 1))
+	a := rig.NewRiverApp(t)
+	objects := render(t, strings.Replace(aToken, "postgres://reader:hunter2@db/app", a.URL, 1))
 	secret := only[*corev1.Secret](t, objects)
-	if secret.StringData["mail-url"] != a.url {
+	if secret.StringData["mail-url"] != a.URL {
 		t.Fatalf("the Secret holds %q", secret.StringData)
 	}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "mail-url"), []byte(a.url), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "mail-url"), []byte(a.URL), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	config := chartConfig(t, objects)
-	if strings.Contains(config, a.url) {
+	if strings.Contains(config, a.URL) {
 		t.Error("the ConfigMap holds the URL")
 	}
-	s := newServer(t)
-	config = strings.NewReplacer("/etc/leadsman/sources", dir, "0.0.0.0:50051", s.addr, "0.0.0.0:8080", freeAddress(t)).Replace(config)
-	s.configure(config)
-	s.start()
+	s := rig.NewServer(t)
+	config = strings.NewReplacer("/etc/leadsman/sources", dir, "0.0.0.0:50051", s.GRPC, "0.0.0.0:8080", rig.FreeAddress(t)).Replace(config)
+	s.Configure(config)
+	s.Start()
 }
 
 func chartConfig(t *testing.T, objects []any) string {

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	kedav1alpha1 "github.com/kedacore/keda/v2/apis/keda/v1alpha1"
+
+	"github.com/leadsman/leadsman/test/e2e/rig"
 )
 
 var yamlBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
@@ -16,8 +18,8 @@ var yamlBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 // one that leadsman takes.
 func TestObjectsInTheDocumentationAreValid(t *testing.T) {
 	t.Parallel()
-	a := newApp(t)
-	s := serve(t, a.source())
+	a := rig.NewRiverApp(t)
+	s := rig.Serve(t, a.Source())
 	objects := 0
 	for _, page := range pages(t) {
 		for _, block := range yamlBlocks(t, page) {
@@ -71,7 +73,7 @@ func triggersOf(object any) []kedav1alpha1.ScaleTriggers {
 }
 
 // checkTrigger asks for the metric spec, as KEDA does first, with the server's own address.
-func checkTrigger(t *testing.T, s *server, page string, shown kedav1alpha1.ScaleTriggers) {
+func checkTrigger(t *testing.T, s *rig.Server, page string, shown kedav1alpha1.ScaleTriggers) {
 	t.Helper()
 	if !strings.HasPrefix(shown.Type, "external") {
 		return
@@ -79,13 +81,13 @@ func checkTrigger(t *testing.T, s *server, page string, shown kedav1alpha1.Scale
 	if !strings.HasPrefix(shown.Metadata["scalerAddress"], "leadsman.leadsman.svc:") {
 		t.Errorf("%s: a trigger for %q, where no chart installs leadsman", page, shown.Metadata["scalerAddress"])
 	}
-	known := metadata{}
+	known := rig.Metadata{}
 	for key, value := range shown.Metadata {
 		if key != "scalerAddress" && !strings.HasSuffix(key, "FromEnv") {
 			known[key] = value
 		}
 	}
-	external(t, s, trigger{object: objectName(t, s, "docs"), metadata: known}).spec()
+	rig.External(t, s, rig.Trigger{Object: rig.ObjectName(t, s, "docs"), Metadata: known}).Spec()
 }
 
 // The values that the guide shows are values of the chart, and the configuration one that the server takes.
@@ -100,9 +102,9 @@ func TestConfigurationInTheDocumentationIsTaken(t *testing.T) {
 				render(t, block)
 			case strings.HasPrefix(block, "# leadsman.yaml\n"):
 				configs++
-				s := newServer(t)
-				s.configure(strings.Replace(block, "0.0.0.0:50051", s.addr, 1) + "http: {listen: \"off\"}\n")
-				s.start()
+				s := rig.NewServer(t)
+				s.Configure(strings.Replace(block, "0.0.0.0:50051", s.GRPC, 1) + "http: {listen: \"off\"}\n")
+				s.Start()
 			}
 		}
 	}
@@ -116,9 +118,9 @@ var shellBlock = regexp.MustCompile("(?s)```sh\n(.*?)```")
 // The commands of the quick start do what it says, in its order, on a server of its own.
 func TestQuickStartOfTheDocumentationWorks(t *testing.T) {
 	t.Parallel()
-	s := serve(t, "")
-	p := externalPush(t, s, trigger{metadata: metadata{"queue": "mail"}}) // as grpcurl does there
-	p.opens()
+	s := rig.Serve(t, "")
+	p := rig.ExternalPush(t, s, rig.Trigger{Metadata: rig.Metadata{"queue": "mail"}}) // as grpcurl does there
+	p.Opens()
 	text, err := os.ReadFile("../../docs/quick-start.md")
 	if err != nil {
 		t.Fatal(err)
@@ -133,17 +135,17 @@ func TestQuickStartOfTheDocumentationWorks(t *testing.T) {
 			ran++
 			switch args := words[1:]; args[0] {
 			case "enqueue":
-				p.wokenBy(func() { leadsman(t, s.dir, args...) }, promptly)
+				p.WokenBy(func() { rig.Run(t, s.Dir, args...) }, rig.Promptly)
 			case "explain":
-				if out := string(leadsman(t, s.dir, append(args, "--server", s.addr)...)); !strings.Contains(out, "replicas   5\n") {
+				if out := string(rig.Run(t, s.Dir, append(args, "--server", s.GRPC)...)); !strings.Contains(out, "replicas   5\n") {
 					t.Errorf("%s says\n%s\nwant five replicas", line, out)
 				}
 			case "inspect":
-				if out := string(leadsman(t, s.dir, append(args, "--server", s.addr)...)); !strings.Contains(out, "mail") {
+				if out := string(rig.Run(t, s.Dir, append(args, "--server", s.GRPC)...)); !strings.Contains(out, "mail") {
 					t.Errorf("%s says\n%s", line, out)
 				}
 			case "work":
-				drain(p, s.dir, append(args, "--for", "1ms")...)
+				drain(t, p, s.Dir, append(args, "--for", "1ms")...)
 			default:
 				t.Errorf("nobody tests %q", line)
 			}

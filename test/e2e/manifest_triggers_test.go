@@ -9,29 +9,31 @@ import (
 	kedav1alpha1 "github.com/kedacore/keda/v2/apis/keda/v1alpha1"
 	"github.com/kedacore/keda/v2/pkg/scalers"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/leadsman/leadsman/test/e2e/rig"
 )
 
 // A bench is where KEDA's scalers are tried: servers with the sources that manifests name, one in plain text and one with
 // TLS, and the Secrets that manifests name.
 type bench struct {
-	plain, tls *server
-	token      token
+	plain, tls *rig.Server
+	token      rig.Token
 	secrets    map[string]string // by key
 }
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	a := newApp(t)
-	a.enqueue("mail-out", 7)
-	sources := fmt.Sprintf("sources: {mail: {url: %q, preset: river}, video: {url: %q, preset: river}}\n", a.url, a.url)
-	made, authority := newToken(t, "keda"), newAuthority(t, "both")
-	client := authority.client(operator)
+	a := rig.NewRiverApp(t)
+	a.Enqueue("mail-out", 7)
+	sources := fmt.Sprintf("sources: {mail: {url: %q, preset: river}, video: {url: %q, preset: river}}\n", a.URL, a.URL)
+	made, authority := rig.NewToken(t, "keda"), rig.NewAuthority(t, "both")
+	client := authority.Client(operator)
 	return &bench{
-		plain: serve(t, sources+tokensConfig(made)),
-		tls:   serveTLS(t, sources+tlsConfig+tokensConfig(made), authority, authority),
+		plain: rig.Serve(t, sources+rig.TokensConfig(made)),
+		tls:   serveTLS(t, sources+tlsConfig+rig.TokensConfig(made), authority, authority),
 		token: made,
 		secrets: map[string]string{
-			"ca.crt": authority.PEM, "tls.crt": client.cert, "tls.key": client.key, "token": made.Token,
+			"ca.crt": authority.PEM, "tls.crt": client.Cert, "tls.key": client.Key, "token": made.Token,
 		},
 	}
 }
@@ -57,12 +59,12 @@ func (b *bench) check(t *testing.T, index int, shown *kedav1alpha1.ScaleTriggers
 	if auth["caCert"] != "" {
 		s = b.tls
 	}
-	tr := trigger{object: "made", index: index, metadata: with(shown.Metadata, metadata{"scalerAddress": s.addr}), auth: auth}
-	tr.env = map[string]string{"LEADSMAN_TOKEN": b.token.Token}
+	tr := rig.Trigger{Object: "made", Index: index, Metadata: with(shown.Metadata, rig.Metadata{"scalerAddress": s.GRPC}), Auth: auth}
+	tr.Env = map[string]string{"LEADSMAN_TOKEN": b.token.Token}
 	if shown.Type == "metrics-api" {
-		tr.metadata["url"] = strings.Replace(shown.Metadata["url"], "http://leadsman-http.leadsman.svc:8080", "http://"+s.http, 1)
+		tr.Metadata["url"] = strings.Replace(shown.Metadata["url"], "http://leadsman-http.leadsman.svc:8080", "http://"+s.HTTP, 1)
 	}
-	config := tr.config(t, s)
+	config := tr.Config(t, s)
 	config.MetricType, config.GlobalHTTPTimeout = shown.MetricType, 3*time.Second
 	var made scalers.Scaler
 	var err error
@@ -85,14 +87,14 @@ func (b *bench) check(t *testing.T, index int, shown *kedav1alpha1.ScaleTriggers
 	if err != nil {
 		t.Fatalf("KEDA refuses the trigger %+v: %v", shown, err)
 	}
-	x := newScaler(t, made, config)
-	specs := x.GetMetricSpecForScaling(x.context())
+	x := rig.NewScaler(t, made, config)
+	specs := x.GetMetricSpecForScaling(x.Context())
 	if len(specs) != 1 {
 		t.Fatalf("trigger %+v has the metric specs %+v", shown, specs)
 	}
 	switch shown.Type {
 	case "external", "external-push", "metrics-api":
-		_, _, err := x.poll(specs[0].External.Metric.Name)
+		_, _, err := x.Poll(specs[0].External.Metric.Name)
 		// River, which the bench has, keeps no registry of workers, and what is not known is an error.
 		unknown := strings.Contains(shown.Metadata["metric"]+shown.Metadata["url"], "utilization")
 		if (err != nil) != unknown {

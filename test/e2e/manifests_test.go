@@ -16,6 +16,8 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
+
+	"github.com/leadsman/leadsman/test/e2e/rig"
 )
 
 // shipped are the manifests in deploy that a person applies as they are, by file.
@@ -45,7 +47,7 @@ func manifestOf(t *testing.T, spec string) []byte {
 	if err := os.WriteFile(filepath.Join(dir, "autoscale.yaml"), []byte(spec), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return leadsman(t, dir, "manifest", "-f", "autoscale.yaml")
+	return rig.Run(t, dir, "manifest", "-f", "autoscale.yaml")
 }
 
 // specs are what leadsman manifest is asked for: every mode with every metric that it takes, and what else there is.

@@ -8,6 +8,8 @@ import (
 
 	"github.com/kedacore/keda/v2/pkg/scalers"
 	"github.com/kedacore/keda/v2/pkg/scalers/scalersconfig"
+
+	"github.com/leadsman/leadsman/test/e2e/rig"
 )
 
 // anyName is what KEDA's metrics-api scaler returns its one value under: it makes the name of valueLocation.
@@ -15,31 +17,31 @@ const anyName = "s0-metric-api"
 
 // metricsAPI makes KEDA's scaler for a trigger of type metrics-api on the server's HTTP. It is closed when the test
 // ends. url follows the server's address.
-func metricsAPI(t *testing.T, s *server, url string, tr trigger) *scaler {
+func metricsAPI(t *testing.T, s *rig.Server, url string, tr rig.Trigger) *rig.Scaler {
 	t.Helper()
-	config := tr.config(t, s)
-	all := metadata{"url": "http://" + s.http + url, "valueLocation": "metricValue", "targetValue": "10"}
-	config.TriggerMetadata = with(all, tr.metadata)
+	config := tr.Config(t, s)
+	all := rig.Metadata{"url": "http://" + s.HTTP + url, "valueLocation": "metricValue", "targetValue": "10"}
+	config.TriggerMetadata = with(all, tr.Metadata)
 	config.GlobalHTTPTimeout = 3 * time.Second // KEDA's default
 	return newMetricsAPI(t, config)
 }
 
-func newMetricsAPI(t *testing.T, config *scalersconfig.ScalerConfig) *scaler {
+func newMetricsAPI(t *testing.T, config *scalersconfig.ScalerConfig) *rig.Scaler {
 	t.Helper()
 	made, err := scalers.NewMetricsAPIScaler(config, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newScaler(t, made, config)
+	return rig.NewScaler(t, made, config)
 }
 
 // Case 27: KEDA's own client of plain JSON.
 func TestMetricsAPIReadsTheValue(t *testing.T) {
 	t.Parallel()
-	a := newApp(t)
-	a.enqueue("mail", 3)
-	a.enqueue("video", 4)
-	s := serve(t, a.source())
+	a := rig.NewRiverApp(t)
+	a.Enqueue("mail", 3)
+	a.Enqueue("video", 4)
+	s := rig.Serve(t, a.Source())
 	for url, want := range map[string]float64{
 		"/api/scaler/mail/mail":                                   3,
 		"/api/scaler/mail":                                        7,
@@ -49,8 +51,8 @@ func TestMetricsAPIReadsTheValue(t *testing.T) {
 		"/api/scaler?queue=mail&max=2":                            2,
 		"/api/scaler?source=mail&queue=video&activationDepth=100": -1, // no such key
 	} {
-		x := metricsAPI(t, s, url, trigger{object: url})
-		got, active, err := x.poll(anyName)
+		x := metricsAPI(t, s, url, rig.Trigger{Object: url})
+		got, active, err := x.Poll(anyName)
 		switch {
 		case want < 0:
 			if err == nil {
@@ -63,37 +65,37 @@ func TestMetricsAPIReadsTheValue(t *testing.T) {
 	for location, want := range map[string]float64{
 		"perQueue.mail.pending": 3, "perQueue.mail.ready": 3, "perQueue.mail.running": 0, "targetQueueDepth": 10,
 	} {
-		x := metricsAPI(t, s, "/api/scaler/mail/mail", trigger{object: location, metadata: metadata{"valueLocation": location}})
-		if got, _, err := x.poll(anyName); err != nil || got != want {
+		x := metricsAPI(t, s, "/api/scaler/mail/mail", rig.Trigger{Object: location, Metadata: rig.Metadata{"valueLocation": location}})
+		if got, _, err := x.Poll(anyName); err != nil || got != want {
 			t.Errorf("%s: %v, %v, want %v", location, got, err, want)
 		}
 	}
-	x := metricsAPI(t, s, "/api/scaler/mail/mail", trigger{object: "follows"})
+	x := metricsAPI(t, s, "/api/scaler/mail/mail", rig.Trigger{Object: "follows"})
 	follows := func(want float64) {
 		t.Helper()
-		eventually(t, 10*time.Second, "the value follows", func() bool {
-			got, active, err := x.poll(anyName)
+		rig.Eventually(t, 10*time.Second, "the value follows", func() bool {
+			got, active, err := x.Poll(anyName)
 			return err == nil && got == want && active
 		})
 	}
 	follows(3)
-	a.enqueue("mail", 2)
+	a.Enqueue("mail", 2)
 	follows(5)
 }
 
 // KEDA's client of Prometheus' text format, on the very page that Prometheus scrapes.
 func TestMetricsAPIReadsThePrometheusFormat(t *testing.T) {
 	t.Parallel()
-	a := newApp(t)
-	a.enqueue("mail", 3)
-	s := serve(t, a.source())
+	a := rig.NewRiverApp(t)
+	a.Enqueue("mail", 3)
+	s := rig.Serve(t, a.Source())
 	for location, want := range map[string]float64{
 		`leadsman_queue_jobs{source="mail",queue="mail",state="ready"}`:     3,
 		`leadsman_queue_jobs{source="mail",queue="mail",state="scheduled"}`: 0,
 		`leadsman_source_up{source="mail"}`:                                 1,
 	} {
-		x := metricsAPI(t, s, "/metrics", trigger{object: location, metadata: metadata{"format": "prometheus", "valueLocation": location}})
-		if got, _, err := x.poll(anyName); err != nil || got != want {
+		x := metricsAPI(t, s, "/metrics", rig.Trigger{Object: location, Metadata: rig.Metadata{"format": "prometheus", "valueLocation": location}})
+		if got, _, err := x.Poll(anyName); err != nil || got != want {
 			t.Errorf("%s: %v, %v, want %v", location, got, err, want)
 		}
 	}
@@ -101,10 +103,10 @@ func TestMetricsAPIReadsThePrometheusFormat(t *testing.T) {
 
 func TestMetricsAPICarriesTheToken(t *testing.T) {
 	t.Parallel()
-	a := newApp(t)
-	a.enqueue("mail", 3)
-	good, narrow := newToken(t, "keda"), newToken(t, "narrow", "--queue", "bill-*")
-	s := serve(t, a.source()+tokensConfig(good, narrow))
+	a := rig.NewRiverApp(t)
+	a.Enqueue("mail", 3)
+	good, narrow := rig.NewToken(t, "keda"), rig.NewToken(t, "narrow", "--queue", "bill-*")
+	s := rig.Serve(t, a.Source()+rig.TokensConfig(good, narrow))
 	for name, tc := range map[string]struct {
 		auth    map[string]string
 		refused string // the status; "" for none
@@ -119,8 +121,8 @@ func TestMetricsAPICarriesTheToken(t *testing.T) {
 		"other queues": {map[string]string{"authMode": "bearer", "token": narrow.Token}, "403"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			x := metricsAPI(t, s, "/api/scaler/mail/mail", trigger{object: name, auth: tc.auth})
-			got, active, err := x.poll(anyName)
+			x := metricsAPI(t, s, "/api/scaler/mail/mail", rig.Trigger{Object: name, Auth: tc.auth})
+			got, active, err := x.Poll(anyName)
 			switch {
 			case tc.refused == "" && (err != nil || got != 3 || !active):
 				t.Errorf("%v, %v, %v", got, active, err)
@@ -129,7 +131,7 @@ func TestMetricsAPICarriesTheToken(t *testing.T) {
 			}
 		})
 	}
-	if lines := s.log.find(good.Token); len(lines) > 0 {
+	if lines := s.Log.Find(good.Token); len(lines) > 0 {
 		t.Errorf("the log shows a token: %q", lines)
 	}
 }
@@ -137,13 +139,13 @@ func TestMetricsAPICarriesTheToken(t *testing.T) {
 // A database that is down is an error to KEDA, for its fallback, and never a 0; and no reason to end a process.
 func TestMetricsAPIFailsWhileTheDatabaseIsDown(t *testing.T) {
 	t.Parallel()
-	s := serve(t, "sources: {mail: {url: 'postgres://nobody@127.0.0.1:1/none', preset: river}}\n")
-	x := metricsAPI(t, s, "/api/scaler/mail/mail", trigger{})
-	if got, _, err := x.poll(anyName); err == nil || !strings.Contains(err.Error(), "503") {
+	s := rig.Serve(t, "sources: {mail: {url: 'postgres://nobody@127.0.0.1:1/none', preset: river}}\n")
+	x := metricsAPI(t, s, "/api/scaler/mail/mail", rig.Trigger{})
+	if got, _, err := x.Poll(anyName); err == nil || !strings.Contains(err.Error(), "503") {
 		t.Errorf("%v, %v, want status 503", got, err)
 	}
 	for path, want := range map[string]int{"/health": http.StatusOK, "/readiness": http.StatusServiceUnavailable, "/metrics": http.StatusOK} {
-		resp, err := http.Get("http://" + s.http + path)
+		resp, err := http.Get("http://" + s.HTTP + path)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/leadsman/leadsman/storage/storagetest"
+	"github.com/leadsman/leadsman/test/e2e/rig"
 )
 
 // With the database down KEDA's fallback takes over, and it does so only if the metric spec is answered and the
@@ -17,24 +18,24 @@ import (
 func TestDatabaseOutageIsAnErrorAndNeverAZero(t *testing.T) {
 	t.Parallel()
 	cluster := storagetest.StartCluster(t)
-	a := newAppOn(t, cluster.Database(t))
-	a.enqueue("mail", 42)
+	a := rig.NewRiverAppOn(t, cluster.Database(t))
+	a.Enqueue("mail", 42)
 	const staleAfter = 2 * time.Second
-	s := serve(t, a.source()+fmt.Sprintf("sampling: {maxAge: 100ms, staleAfter: %s}\n", staleAfter))
-	x := external(t, s, trigger{metadata: metadata{"queue": "mail"}})
-	idle := externalPush(t, s, trigger{object: "idle", index: 1, metadata: metadata{"queue": "idle"}})
-	idle.opens()
-	idle.wants(0)
-	x.wants(42)
-	name, spec := x.name(), x.spec()
+	s := rig.Serve(t, a.Source()+fmt.Sprintf("sampling: {maxAge: 100ms, staleAfter: %s}\n", staleAfter))
+	x := rig.External(t, s, rig.Trigger{Metadata: rig.Metadata{"queue": "mail"}})
+	idle := rig.ExternalPush(t, s, rig.Trigger{Object: "idle", Index: 1, Metadata: rig.Metadata{"queue": "idle"}})
+	idle.Opens()
+	idle.Wants(0)
+	x.Wants(42)
+	name, spec := x.Name(), x.Spec()
 
 	cluster.Stop(t)
 	down := time.Now()
 	for failed := 0; failed < 20; {
-		if diff := cmp.Diff(spec, x.spec()); diff != "" {
+		if diff := cmp.Diff(spec, x.Spec()); diff != "" {
 			t.Fatalf("the metric spec changed in an outage:\n%s", diff)
 		}
-		value, active, err := x.poll(name)
+		value, active, err := x.Poll(name)
 		switch {
 		case err == nil && (value != 42 || !active):
 			t.Fatalf("value %v, active %v in an outage; want the last known one or an error", value, active)
@@ -49,15 +50,15 @@ func TestDatabaseOutageIsAnErrorAndNeverAZero(t *testing.T) {
 		}
 	}
 	select {
-	case <-idle.wakes:
+	case <-idle.Wakes:
 		t.Error("an outage woke an idle trigger")
 	default:
 	}
 
 	cluster.Start(t)
-	x.becomes(42)
-	idle.wokenBy(func() { a.enqueue("idle", 1) }, resync)
-	if errs := streamErrors(idle.object); len(errs) > 0 {
+	x.Becomes(42)
+	idle.WokenBy(func() { a.Enqueue("idle", 1) }, rig.Resync)
+	if errs := rig.StreamErrors(idle.Object); len(errs) > 0 {
 		t.Errorf("the outage ended a stream: %q", errs)
 	}
 }
@@ -66,15 +67,15 @@ func TestDatabaseOutageIsAnErrorAndNeverAZero(t *testing.T) {
 func TestServerStartsDuringAnOutage(t *testing.T) {
 	t.Parallel()
 	cluster := storagetest.StartCluster(t)
-	a := newAppOn(t, cluster.Database(t))
-	a.enqueue("mail", 3)
+	a := rig.NewRiverAppOn(t, cluster.Database(t))
+	a.Enqueue("mail", 3)
 	cluster.Stop(t)
-	p := externalPush(t, serve(t, a.source()), trigger{metadata: metadata{"queue": "mail"}})
-	p.opens()
-	if _, _, err := p.poll(p.name()); status.Code(err) != codes.Unavailable {
+	p := rig.ExternalPush(t, rig.Serve(t, a.Source()), rig.Trigger{Metadata: rig.Metadata{"queue": "mail"}})
+	p.Opens()
+	if _, _, err := p.Poll(p.Name()); status.Code(err) != codes.Unavailable {
 		t.Errorf("the metric of a database that was never reached: %v, want Unavailable", err)
 	}
 	cluster.Start(t)
-	p.woken(resync)
-	p.becomes(3)
+	p.Woken(rig.Resync)
+	p.Becomes(3)
 }

@@ -3,13 +3,13 @@ package e2e
 import (
 	"crypto/tls"
 	"maps"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/status"
+
+	"github.com/leadsman/leadsman/test/e2e/rig"
 )
 
 // operator is the name in the certificate of KEDA's operator.
@@ -22,73 +22,63 @@ clients: [{id: keda, san: "` + operator + `", scopes: [read]}]
 `
 
 // serveTLS starts a server with a certificate of one authority, for clients of another.
-func serveTLS(t *testing.T, config string, servers, clients *authority) *server {
+func serveTLS(t *testing.T, config string, servers, clients *rig.Authority) *rig.Server {
 	t.Helper()
-	s := newServer(t)
+	s := rig.NewServer(t)
 	// Health is open to everybody; that the certificate is right is for KEDA to see.
-	s.creds = credentials.NewTLS(&tls.Config{InsecureSkipVerify: true})
-	s.certify(servers.server(), clients.PEM)
-	s.configure(config)
-	s.start()
+	s.Credentials = credentials.NewTLS(&tls.Config{InsecureSkipVerify: true})
+	s.Certify(servers.Server(), clients.PEM)
+	s.Configure(config)
+	s.Start()
 	return s
-}
-
-// certify writes the server's certificate, key and client CA.
-func (s *server) certify(own pair, clientCA string) {
-	s.t.Helper()
-	for name, content := range map[string]string{"tls.crt": own.cert, "tls.key": own.key, "ca.crt": clientCA} {
-		if err := os.WriteFile(filepath.Join(s.dir, name), []byte(content), 0o600); err != nil {
-			s.t.Fatal(err)
-		}
-	}
 }
 
 func TestTLSAndClientCertificates(t *testing.T) {
 	t.Parallel()
-	a := newApp(t)
-	a.enqueue("mail", 3)
-	servers, clients, strangers := newAuthority(t, "servers"), newAuthority(t, "clients"), newAuthority(t, "strangers")
-	keda, somebody, stranger := clients.client(operator), clients.client("spiffe://cluster/ns/x/sa/y"), strangers.client(operator)
-	good := newToken(t, "keda")
-	s := serveTLS(t, a.source()+tlsConfig+tokensConfig(good), servers, clients)
-	byToken := metadata{"queue": "mail", "token": good.Token}
-	byCertificate := metadata{"queue": "mail"}
+	a := rig.NewRiverApp(t)
+	a.Enqueue("mail", 3)
+	servers, clients, strangers := rig.NewAuthority(t, "servers"), rig.NewAuthority(t, "clients"), rig.NewAuthority(t, "strangers")
+	keda, somebody, stranger := clients.Client(operator), clients.Client("spiffe://cluster/ns/x/sa/y"), strangers.Client(operator)
+	good := rig.NewToken(t, "keda")
+	s := serveTLS(t, a.Source()+tlsConfig+rig.TokensConfig(good), servers, clients)
+	byToken := rig.Metadata{"queue": "mail", "token": good.Token}
+	byCertificate := rig.Metadata{"queue": "mail"}
 
-	for name, tr := range map[string]trigger{
-		"token and caCert":        {metadata: byToken, auth: map[string]string{"caCert": servers.PEM}},
-		"client certificate":      {metadata: byCertificate, auth: auth(servers, keda)},
-		"enableTLS and unsafeSsl": {metadata: with(byToken, metadata{"enableTLS": "true", "unsafeSsl": "true"})},
-		"enableTLS and caCert":    {metadata: with(byToken, metadata{"enableTLS": "true"}), auth: map[string]string{"caCert": servers.PEM}},
-		"token and unknown name":  {metadata: byToken, auth: auth(servers, somebody)},
+	for name, tr := range map[string]rig.Trigger{
+		"token and caCert":        {Metadata: byToken, Auth: map[string]string{"caCert": servers.PEM}},
+		"client certificate":      {Metadata: byCertificate, Auth: auth(servers, keda)},
+		"enableTLS and unsafeSsl": {Metadata: with(byToken, rig.Metadata{"enableTLS": "true", "unsafeSsl": "true"})},
+		"enableTLS and caCert":    {Metadata: with(byToken, rig.Metadata{"enableTLS": "true"}), Auth: map[string]string{"caCert": servers.PEM}},
+		"token and unknown name":  {Metadata: byToken, Auth: auth(servers, somebody)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := externalPush(t, s, tr)
-			p.woken(promptly)
-			p.wants(3)
+			p := rig.ExternalPush(t, s, tr)
+			p.Woken(rig.Promptly)
+			p.Wants(3)
 		})
 	}
 
 	for name, c := range map[string]struct {
-		trigger
+		rig.Trigger
 
 		want codes.Code
 	}{
-		"plaintext":                          {trigger{metadata: byToken}, codes.Unavailable},
-		"no caCert":                          {trigger{metadata: with(byToken, metadata{"enableTLS": "true"})}, codes.Unavailable},
-		"another caCert":                     {trigger{metadata: byToken, auth: map[string]string{"caCert": strangers.PEM}}, codes.Unavailable},
-		"no credential":                      {trigger{metadata: byCertificate, auth: map[string]string{"caCert": servers.PEM}}, codes.Unauthenticated},
-		"client certificate unknown by name": {trigger{metadata: byCertificate, auth: auth(servers, somebody)}, codes.Unauthenticated},
+		"plaintext":                          {rig.Trigger{Metadata: byToken}, codes.Unavailable},
+		"no caCert":                          {rig.Trigger{Metadata: with(byToken, rig.Metadata{"enableTLS": "true"})}, codes.Unavailable},
+		"another caCert":                     {rig.Trigger{Metadata: byToken, Auth: map[string]string{"caCert": strangers.PEM}}, codes.Unavailable},
+		"no credential":                      {rig.Trigger{Metadata: byCertificate, Auth: map[string]string{"caCert": servers.PEM}}, codes.Unauthenticated},
+		"client certificate unknown by name": {rig.Trigger{Metadata: byCertificate, Auth: auth(servers, somebody)}, codes.Unauthenticated},
 		// A client does not even send a certificate that the server would not trust.
-		"client certificate of strangers": {trigger{metadata: byCertificate, auth: auth(servers, stranger)}, codes.Unauthenticated},
+		"client certificate of strangers": {rig.Trigger{Metadata: byCertificate, Auth: auth(servers, stranger)}, codes.Unauthenticated},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := externalPush(t, s, c.trigger)
-			if _, _, err := p.GetMetricsAndActivity(p.context(), "s0-"); status.Code(err) != c.want {
+			p := rig.ExternalPush(t, s, c.Trigger)
+			if _, _, err := p.GetMetricsAndActivity(p.Context(), "s0-"); status.Code(err) != c.want {
 				t.Errorf("got %v, want %v", err, c.want)
 			}
-			p.ends(c.want)
+			p.Ends(c.want)
 		})
 	}
 }
@@ -96,33 +86,33 @@ func TestTLSAndClientCertificates(t *testing.T) {
 // New certificates are for new connections; streams that are open stay.
 func TestCertificateRotationKeepsStreams(t *testing.T) {
 	t.Parallel()
-	a := newApp(t)
-	old, next := newAuthority(t, "old"), newAuthority(t, "next")
-	s := serveTLS(t, a.source()+tlsConfig, old, old)
-	before := externalPush(t, s, trigger{object: "before", metadata: metadata{"queue": "mail"}, auth: auth(old, old.client(operator))})
-	before.opens()
+	a := rig.NewRiverApp(t)
+	old, next := rig.NewAuthority(t, "old"), rig.NewAuthority(t, "next")
+	s := serveTLS(t, a.Source()+tlsConfig, old, old)
+	before := rig.ExternalPush(t, s, rig.Trigger{Object: "before", Metadata: rig.Metadata{"queue": "mail"}, Auth: auth(old, old.Client(operator))})
+	before.Opens()
 
-	s.certify(next.server(), old.PEM+next.PEM)
-	after := external(t, s, trigger{object: "after", metadata: metadata{"queue": "mail"}, auth: auth(next, next.client(operator))})
-	eventually(t, reload, "the new certificates are in force", func() bool {
-		_, _, err := after.GetMetricsAndActivity(after.context(), "s0-")
+	s.Certify(next.Server(), old.PEM+next.PEM)
+	after := rig.External(t, s, rig.Trigger{Object: "after", Metadata: rig.Metadata{"queue": "mail"}, Auth: auth(next, next.Client(operator))})
+	rig.Eventually(t, rig.Reload, "the new certificates are in force", func() bool {
+		_, _, err := after.GetMetricsAndActivity(after.Context(), "s0-")
 		return err == nil
 	})
-	before.wokenBy(func() { a.enqueue("mail", 1) }, promptly)
-	before.wants(1)
-	after.becomes(1)
-	if errs := streamErrors(before.object); len(errs) > 0 {
+	before.WokenBy(func() { a.Enqueue("mail", 1) }, rig.Promptly)
+	before.Wants(1)
+	after.Becomes(1)
+	if errs := rig.StreamErrors(before.Object); len(errs) > 0 {
 		t.Errorf("new certificates ended a stream: %q", errs)
 	}
 }
 
 // auth is a TriggerAuthentication with a server's CA and a client's certificate.
-func auth(servers *authority, client pair) map[string]string {
-	return map[string]string{"caCert": servers.PEM, "tlsClientCert": client.cert, "tlsClientKey": client.key}
+func auth(servers *rig.Authority, client rig.Pair) map[string]string {
+	return map[string]string{"caCert": servers.PEM, "tlsClientCert": client.Cert, "tlsClientKey": client.Key}
 }
 
 // with is metadata with more.
-func with(base, more metadata) metadata {
+func with(base, more rig.Metadata) rig.Metadata {
 	all := maps.Clone(base)
 	maps.Copy(all, more)
 	return all

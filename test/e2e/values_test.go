@@ -7,34 +7,36 @@ import (
 
 	autoscaling "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/leadsman/leadsman/test/e2e/rig"
 )
 
 func TestMetricIsTheNumberOfJobs(t *testing.T) {
 	t.Parallel()
-	a := newApp(t)
-	x := external(t, serve(t, a.source()), trigger{metadata: metadata{"queue": "mail"}})
-	x.wants(0)
+	a := rig.NewRiverApp(t)
+	x := rig.External(t, rig.Serve(t, a.Source()), rig.Trigger{Metadata: rig.Metadata{"queue": "mail"}})
+	x.Wants(0)
 	for total := 1; total <= 1111; total = total*10 + 1 {
-		a.enqueue("mail", total-total/10)
-		x.becomes(float64(total))
+		a.Enqueue("mail", total-total/10)
+		x.Becomes(float64(total))
 	}
-	a.enqueue("other", 5)
-	x.becomes(1111)
-	a.work("mail")
-	x.becomes(0)
+	a.Enqueue("other", 5)
+	x.Becomes(1111)
+	a.Work("mail")
+	x.Becomes(0)
 }
 
 func TestMetricSpecHasTheTriggersTarget(t *testing.T) {
 	t.Parallel()
-	s := serve(t, newApp(t).source())
+	s := rig.Serve(t, rig.NewRiverApp(t).Source())
 	for given, want := range map[string]string{"": "10", "7": "7", "0.5": "500m", "2.25": "2250m", "1e3": "1000"} {
 		t.Run("target "+given, func(t *testing.T) {
 			t.Parallel()
-			m := metadata{"queue": "mail", "metric": "ready"}
+			m := rig.Metadata{"queue": "mail", "metric": "ready"}
 			if given != "" {
 				m["target"] = given
 			}
-			got := external(t, s, trigger{metadata: m}).spec()
+			got := rig.External(t, s, rig.Trigger{Metadata: m}).Spec()
 			if got.Type != autoscaling.ExternalMetricSourceType || got.External.Metric.Name != "s0-queue-mail--mail--ready" {
 				t.Errorf("spec = %s %q", got.Type, got.External.Metric.Name)
 			}
@@ -51,24 +53,24 @@ func TestMetricSpecHasTheTriggersTarget(t *testing.T) {
 
 func TestTwoTriggersOfOneObjectHaveTheirOwnValues(t *testing.T) {
 	t.Parallel()
-	a := newApp(t)
-	a.enqueue("few", 3)
-	a.enqueue("many", 70)
-	s := serve(t, a.source())
-	few := externalPush(t, s, trigger{index: 0, metadata: metadata{"queue": "few"}})
-	many := externalPush(t, s, trigger{index: 1, metadata: metadata{"queue": "many"}})
-	both := externalPush(t, s, trigger{index: 2, metadata: metadata{"queue": "few, many"}})
-	few.wants(3)
-	many.wants(70)
-	both.wants(73)
+	a := rig.NewRiverApp(t)
+	a.Enqueue("few", 3)
+	a.Enqueue("many", 70)
+	s := rig.Serve(t, a.Source())
+	few := rig.ExternalPush(t, s, rig.Trigger{Index: 0, Metadata: rig.Metadata{"queue": "few"}})
+	many := rig.ExternalPush(t, s, rig.Trigger{Index: 1, Metadata: rig.Metadata{"queue": "many"}})
+	both := rig.ExternalPush(t, s, rig.Trigger{Index: 2, Metadata: rig.Metadata{"queue": "few, many"}})
+	few.Wants(3)
+	many.Wants(70)
+	both.Wants(73)
 	names := map[string]bool{}
-	for i, p := range []*pushScaler{few, many, both} {
-		name := p.name()
+	for i, p := range []*rig.PushScaler{few, many, both} {
+		name := p.Name()
 		if !strings.HasPrefix(name, fmt.Sprintf("s%d-", i)) || names[name[3:]] {
 			t.Errorf("trigger %d has the metric name %q", i, name)
 		}
 		names[name[3:]] = true
-		p.woken(promptly)
+		p.Woken(rig.Promptly)
 	}
 }
 
@@ -76,23 +78,23 @@ func TestTwoTriggersOfOneObjectHaveTheirOwnValues(t *testing.T) {
 // or on characters that an HPA refuses; and each of these is another queue than the others.
 func TestQueueNamesOfAnyKindHaveTheirOwnMetrics(t *testing.T) {
 	t.Parallel()
-	a := newApp(t)
+	a := rig.NewRiverApp(t)
 	longest := strings.Repeat("long-", 12) + "name"
 	queues := []string{"0", "mailout", "team-mail", "team_mail", "team|mail", longest, longest[:63]}
 	for i, queue := range queues { // by River's Go client
-		a.enqueue(queue, i+1)
+		a.Enqueue(queue, i+1)
 	}
 	elsewhere := []string{"MailOut", "MAILOUT", "team/mail", "team mail", "Team-Mail", "mäil", "50%", `o'brien "x"; --`, strings.Repeat("Ü", 64)}
 	for i, queue := range elsewhere { // by its clients for other languages
-		a.enqueueElsewhere(queue, 101+i)
+		a.EnqueueElsewhere(queue, 101+i)
 	}
-	s := serve(t, a.source())
+	s := rig.Serve(t, a.Source())
 	names := map[string]string{}
 	check := func(queue string, jobs int) {
 		t.Run(queue, func(t *testing.T) {
-			x := external(t, s, trigger{metadata: metadata{"queue": queue}})
-			x.wants(float64(jobs))
-			name := x.name()
+			x := rig.External(t, s, rig.Trigger{Metadata: rig.Metadata{"queue": queue}})
+			x.Wants(float64(jobs))
+			name := x.Name()
 			if other, taken := names[name]; taken {
 				t.Errorf("%q has the metric name of %q: %s", queue, other, name)
 			}
@@ -109,15 +111,15 @@ func TestQueueNamesOfAnyKindHaveTheirOwnMetrics(t *testing.T) {
 
 func TestJobsInQueuesWithOddNamesArePushed(t *testing.T) {
 	t.Parallel()
-	a := newApp(t)
-	s := serve(t, a.source())
-	// Nobody notifies of a job that another language's client inserts: the resync finds it.
-	p := externalPush(t, s, trigger{metadata: metadata{"queue": "MailOut"}})
-	p.opens()
+	a := rig.NewRiverApp(t)
+	s := rig.Serve(t, a.Source())
+	// Nobody notifies of a job that another language's client inserts: the rig.Resync finds it.
+	p := rig.ExternalPush(t, s, rig.Trigger{Metadata: rig.Metadata{"queue": "MailOut"}})
+	p.Opens()
 	for _, queue := range []string{"team|mail", "team_mail", "team-mail"} {
-		p := externalPush(t, s, trigger{metadata: metadata{"queue": queue}})
-		p.opens()
-		p.wokenBy(func() { a.enqueue(queue, 1) }, promptly)
+		p := rig.ExternalPush(t, s, rig.Trigger{Metadata: rig.Metadata{"queue": queue}})
+		p.Opens()
+		p.WokenBy(func() { a.Enqueue(queue, 1) }, rig.Promptly)
 	}
-	p.wokenBy(func() { a.enqueueElsewhere("MailOut", 1) }, resync)
+	p.WokenBy(func() { a.EnqueueElsewhere("MailOut", 1) }, rig.Resync)
 }

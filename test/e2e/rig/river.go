@@ -1,0 +1,134 @@
+package rig
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivermigrate"
+
+	"github.com/leadsman/leadsman/storage/storagetest"
+)
+
+// A RiverApp is a program that uses River on PostgreSQL: it enqueues, and it can run workers.
+type RiverApp struct {
+	tb     testing.TB
+	URL    string // of its database
+	pool   *pgxpool.Pool
+	client *river.Client[pgx.Tx] // inserts only
+}
+
+// A mail is the app's one kind of job.
+type mail struct{}
+
+// Kind implements river.JobArgs.
+func (mail) Kind() string { return "mail" }
+
+// NewRiverApp makes an app on a fresh database of its own.
+func NewRiverApp(tb testing.TB) *RiverApp {
+	tb.Helper()
+	return NewRiverAppOn(tb, storagetest.Postgres(tb))
+}
+
+// NewRiverAppOn makes an app on an empty database.
+func NewRiverAppOn(tb testing.TB, url string) *RiverApp {
+	tb.Helper()
+	pool, err := pgxpool.New(tb.Context(), url)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(pool.Close)
+	a := &RiverApp{tb: tb, URL: url, pool: pool}
+	migrator, err := rivermigrate.New(riverpgxv5.New(pool), &rivermigrate.Config{Logger: a.logger()})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if _, err := migrator.Migrate(tb.Context(), rivermigrate.DirectionUp, nil); err != nil {
+		tb.Fatal(err)
+	}
+	if a.client, err = river.NewClient(riverpgxv5.New(pool), &river.Config{Logger: a.logger()}); err != nil {
+		tb.Fatal(err)
+	}
+	return a
+}
+
+// Source is a configuration with the app's database as its one source, mail.
+func (a *RiverApp) Source() string {
+	return fmt.Sprintf("sources: {mail: {url: %q, preset: river}}\n", a.URL)
+}
+
+// Enqueue inserts n jobs.
+func (a *RiverApp) Enqueue(queue string, n int) {
+	a.tb.Helper()
+	a.insert(n, river.InsertOpts{Queue: queue})
+}
+
+// Schedule inserts a job that is due later.
+func (a *RiverApp) Schedule(queue string, in time.Duration) {
+	a.tb.Helper()
+	a.insert(1, river.InsertOpts{Queue: queue, ScheduledAt: time.Now().Add(in)})
+}
+
+func (a *RiverApp) insert(n int, opts river.InsertOpts) {
+	a.tb.Helper()
+	jobs := make([]river.InsertManyParams, n)
+	for i := range jobs {
+		jobs[i] = river.InsertManyParams{Args: mail{}, InsertOpts: &opts}
+	}
+	if _, err := a.client.InsertMany(a.tb.Context(), jobs); err != nil {
+		a.tb.Fatal(err)
+	}
+}
+
+// EnqueueElsewhere inserts n jobs as River's clients for other languages do: they take any name and notify nobody.
+func (a *RiverApp) EnqueueElsewhere(queue string, n int) {
+	a.tb.Helper()
+	const insert = `INSERT INTO river_job (queue, kind, args, max_attempts) SELECT $1, 'mail', '{}', 25 FROM generate_series(1, $2)`
+	if _, err := a.pool.Exec(a.tb.Context(), insert, queue, n); err != nil {
+		a.tb.Fatal(err)
+	}
+}
+
+// Work runs workers on a queue until all its jobs are done.
+func (a *RiverApp) Work(queue string) {
+	a.tb.Helper()
+	workers := river.NewWorkers()
+	river.AddWorker(workers, river.WorkFunc(func(context.Context, *river.Job[mail]) error { return nil }))
+	client, err := river.NewClient(riverpgxv5.New(a.pool), &river.Config{
+		Logger:            a.logger(),
+		Workers:           workers,
+		Queues:            map[string]river.QueueConfig{queue: {MaxWorkers: 200}},
+		FetchPollInterval: 100 * time.Millisecond,
+	})
+	if err != nil {
+		a.tb.Fatal(err)
+	}
+	ctx := context.WithoutCancel(a.tb.Context())
+	if err := client.Start(ctx); err != nil {
+		a.tb.Fatal(err)
+	}
+	defer func() {
+		if err := client.Stop(ctx); err != nil {
+			a.tb.Error(err)
+		}
+	}()
+	Eventually(a.tb, 30*time.Second, "the workers have done all jobs", func() bool {
+		const left = `SELECT count(*) FROM river_job WHERE queue = $1 AND finalized_at IS NULL`
+		var n int
+		if err := a.pool.QueryRow(ctx, left, queue).Scan(&n); err != nil {
+			a.tb.Fatal(err)
+		}
+		return n == 0
+	})
+}
+
+// logger passes River's warnings on to the test.
+func (a *RiverApp) logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(a.tb.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+}
