@@ -23,6 +23,7 @@ type doctorOptions struct {
 	queues []string
 	output string
 	strict bool
+	live   bool
 }
 
 // newDoctorCommand makes "leadsman doctor", which examines the sources of a configuration, or lints manifests.
@@ -39,9 +40,11 @@ to copy), whether the tables are of a known version, whether row-level security 
 the clocks are apart, which queues there are, and in which way changes are noticed, and why not in a better one. Nothing
 is changed, and no job is touched. No server needs to run.
 
-With -f it reads ScaledObjects, ScaledJobs, HorizontalPodAutoscalers and the Deployments beside them from YAML or JSON, -
-for standard input, and finds what a cluster takes and then scales wrong. Every trigger of type external and
-external-push is taken for leadsman's. With a configuration, sources named by triggers are held against it.
+With -f it reads ScaledObjects, ScaledJobs, HorizontalPodAutoscalers and the Deployments, TriggerAuthentications and
+PrometheusRules beside them from YAML or JSON, - for standard input, and finds what a cluster takes and then scales wrong.
+Every trigger of type external and external-push is taken for leadsman's, and so is one of type metrics-api whose URL is
+/api/scaler, and one of type prometheus whose query has leadsman's series. With a configuration, the sources that they name
+are held against it, and with --live their queues against those that the sources have.
 
 A finding is ok, a note (worth knowing), warn (it works, and is hardly meant so) or fail (it does not work). The exit code
 is 1 where something fails, and with --strict where something is to be warned of.`,
@@ -54,6 +57,7 @@ is 1 where something fails, and with --strict where something is to be warned of
 
   # Manifests, before they are applied and as they are
   leadsman doctor -f deploy/worker.yaml --strict
+  leadsman doctor -f deploy/worker.yaml --config leadsman.yaml --live
   kubectl get scaledobject,scaledjob,hpa,deployment -A -o yaml | leadsman doctor -f -`,
 		RunE: o.run,
 		ValidArgsFunction: func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -69,6 +73,7 @@ is 1 where something fails, and with --strict where something is to be warned of
 	flags.String("config", "", "configuration file, YAML (LEADSMAN_CONFIG)")
 	flags.StringArrayVarP(&o.files, "file", "f", nil, "YAML or JSON file with manifests to lint, - for standard input; repeat for more")
 	flags.StringArrayVar(&o.queues, "queue", nil, "a queue that a trigger names, to see whether it is known; repeat for more")
+	flags.BoolVar(&o.live, "live", false, "with -f: read the configured sources, and say which queues of the manifests they do not have")
 	flags.BoolVar(&o.strict, "strict", false, "exit with 1 where there is something to warn of")
 	flags.StringVarP(&o.output, "output", "o", string(show.FormatTable), "table, json or yaml")
 	_ = cmd.MarkFlagFilename("file", "yaml", "yml", "json") // these fail for an unknown flag only
@@ -108,6 +113,9 @@ func (o *doctorOptions) run(cmd *cobra.Command, args []string) error {
 			return errors.New("-f lints manifests, and a source or --queue examines a source; leave one out")
 		}
 		return o.lint(cmd, &cfg, p)
+	}
+	if o.live {
+		return errors.New("--live goes with -f; without it, doctor reads the sources anyway")
 	}
 	sources, err := doctorSources(&cfg, args)
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
 	"github.com/leadsman/leadsman/internal/show"
 	"github.com/leadsman/leadsman/scaler/lint"
@@ -15,14 +14,20 @@ import (
 
 // lint reads manifests and reports what is wrong with them.
 func (o *doctorOptions) lint(cmd *cobra.Command, cfg *Config, p *show.Printer) error {
-	linter := &lint.Linter{Sources: lintSources(cfg)}
+	linter := &lint.Linter{Sources: lintSources(cfg), HTTP: lintHTTP(cfg)}
+	if o.live {
+		if cfg.Embedded {
+			return errors.New("--live reads the sources of a configuration, and there is none: name it by --config")
+		}
+		readQueues(cmd.Context(), cfg.Sources, linter.Sources, cmd.ErrOrStderr())
+	}
 	names := make([]string, len(o.files))
 	for i, name := range o.files {
 		data, err := readInput(name, cmd.InOrStdin())
 		if err != nil {
 			return fmt.Errorf("%s: %w", inputName(name), err)
 		}
-		addDocuments(linter, inputName(name), data)
+		linter.Add(inputName(name), data)
 		names[i] = inputName(name)
 	}
 	if linter.Empty() {
@@ -39,22 +44,14 @@ func (o *doctorOptions) lint(cmd *cobra.Command, cfg *Config, p *show.Printer) e
 	return o.verdict(p, levels)
 }
 
-// addDocuments gives the linter every document of a file. What stands before the first --- and is no more than a comment is
-// no document.
-func addDocuments(linter *lint.Linter, name string, data []byte) {
-	number := 0
-	for _, document := range splitYAML(data) {
-		raw, err := yaml.YAMLToJSONStrict(document)
-		if err == nil && number == 0 && string(raw) == "null" {
-			continue
-		}
-		number++
-		if err != nil {
-			text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "error converting YAML to JSON: "), "yaml: ")
-			linter.Fault(name, number, errors.New(strings.Join(strings.Fields(text), " ")))
-			continue
-		}
-		linter.Add(name, number, raw)
+// lintHTTP is how the configured server serves HTTP; nil where it does not, or nothing is configured.
+func lintHTTP(cfg *Config) *lint.HTTP {
+	if cfg.Embedded || cfg.HTTP.Listen == "" {
+		return nil
+	}
+	return &lint.HTTP{
+		Locked: !cfg.HTTP.Everybody && len(cfg.Access.Tokens)+len(cfg.Access.Clients) > 0,
+		TLS:    cfg.HTTP.TLS != nil,
 	}
 }
 

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/leadsman/leadsman/internal/show"
@@ -13,6 +15,7 @@ import (
 type doctorFinding struct {
 	File     string       `json:"file,omitempty"`
 	Document int          `json:"document,omitempty"`
+	Line     int          `json:"line,omitempty"`
 	Object   string       `json:"object,omitempty"`
 	Key      string       `json:"key,omitempty"`
 	Check    string       `json:"check,omitempty"`
@@ -66,7 +69,7 @@ func printReport(p *show.Printer, r *sourceReport, gap bool) error {
 	}
 	rows := make([]checked, len(r.findings))
 	for i, f := range r.findings {
-		rows[i] = checked{f.Check, f.Level, f.Found, f.Remedy}
+		rows[i] = checked{what: f.Check, level: f.Level, found: f.Found, remedy: f.Remedy}
 	}
 	return printChecks(p, "CHECK", rows)
 }
@@ -77,7 +80,8 @@ func printLint(p *show.Printer, findings []lint.Finding) error {
 		out := make([]doctorFinding, len(findings))
 		for i, f := range findings {
 			out[i] = doctorFinding{
-				File: f.File, Document: f.Document, Object: f.Object, Key: f.Key, Level: f.Level, Found: f.Found, Remedy: f.Remedy,
+				File: f.File, Document: f.Document, Line: f.Line, Object: f.Object, Key: f.Key, Level: f.Level, Found: f.Found,
+				Remedy: f.Remedy,
 			}
 		}
 		return p.Data(map[string]any{"findings": out})
@@ -88,7 +92,7 @@ func printLint(p *show.Printer, findings []lint.Finding) error {
 		first := i
 		for ; i < len(findings) && lintTitle(&findings[i]) == title; i++ {
 			f := &findings[i]
-			rows = append(rows, checked{f.Key, f.Level, f.Found, f.Remedy})
+			rows = append(rows, checked{f.Line, f.Key, f.Level, f.Found, f.Remedy})
 		}
 		if first > 0 {
 			if err := p.Linef(""); err != nil {
@@ -116,6 +120,7 @@ func lintTitle(f *lint.Finding) string {
 
 // A checked is a row of doctor's table.
 type checked struct {
+	line          int // of a file; 0 for none
 	what          string
 	level         driver.Level
 	found, remedy string
@@ -127,9 +132,18 @@ var levelStyles = map[driver.Level]show.Style{
 
 // printChecks writes a table, and below each of its rows what to do.
 func printChecks(p *show.Printer, what string, rows []checked) error {
-	table := &show.Table{Columns: []show.Column{{Name: "LEVEL"}, {Name: what}, {Name: "FOUND"}}}
+	columns := []show.Column{{Name: "LEVEL"}, {Name: what}, {Name: "FOUND"}}
+	lined := slices.ContainsFunc(rows, func(row checked) bool { return row.line > 0 })
+	if lined {
+		columns = slices.Insert(columns, 1, show.Column{Name: "LINE", Right: true})
+	}
+	table := &show.Table{Columns: columns}
 	for _, row := range rows {
-		table.Add(show.Cell{Text: string(row.level), Style: levelStyles[row.level]}, show.Cell{Text: row.what}, show.Cell{Text: row.found})
+		cells := []show.Cell{{Text: string(row.level), Style: levelStyles[row.level]}, {Text: row.what}, {Text: row.found}}
+		if lined {
+			cells = slices.Insert(cells, 1, show.Cell{Text: strconv.Itoa(row.line)})
+		}
+		table.Add(cells...)
 	}
 	lines := p.Lines(table)
 	if err := p.Linef("  %s", lines[0]); err != nil {

@@ -1,49 +1,31 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/leadsman/leadsman/internal/kube"
 )
-
-type podTemplate struct {
-	Spec struct {
-		Containers []podContainer `json:"containers"`
-	} `json:"spec"`
-}
-
-type podContainer struct {
-	Name    string            `json:"name"`
-	Env     []podVariable     `json:"env"`
-	EnvFrom []json.RawMessage `json:"envFrom"`
-}
-
-type podVariable struct {
-	Name      string          `json:"name"`
-	Value     string          `json:"value"`
-	ValueFrom json.RawMessage `json:"valueFrom"`
-}
 
 // An environment is what is known of a workload's, from which KEDA takes the values of keys that end in FromEnv.
 type environment struct {
 	given     map[string]string // by the command line; it comes first
-	container *podContainer     // nil when the workload is not known
+	container *kube.Container   // nil when the workload is not known
 	missing   string            // why it is not
 }
 
 // environment finds that of a scaled object: in a ScaledJob itself, or in its workload among the documents.
-func (m *explainDocuments) environment(object *explainObject, given map[string]string) *environment {
+func (m *explainDocuments) environment(object *kube.Object, given map[string]string) *environment {
 	env := &environment{given: given}
 	ref := object.Spec.ScaleTargetRef
 	containers, name := object.Spec.JobTargetRef.Template.Spec.Containers, object.Spec.Container
-	if object.Kind != kindScaledJob {
+	if object.Kind != kube.KindScaledJob {
 		if ref.Kind == "" {
-			ref.Kind = "Deployment"
+			ref.Kind = kube.KindDeployment
 		}
 		containers, name = nil, ref.Container
-		for i := range m.workloads {
-			w := &m.workloads[i]
+		for _, w := range m.workloads {
 			if w.Kind == ref.Kind && w.Metadata.Name == ref.Name && sameNamespace(w, object) {
 				containers = w.Spec.Template.Spec.Containers
 			}
@@ -52,7 +34,7 @@ func (m *explainDocuments) environment(object *explainObject, given map[string]s
 	}
 	at := 0 // KEDA takes the first container unless one is named
 	if name != "" {
-		at = slices.IndexFunc(containers, func(c podContainer) bool { return c.Name == name })
+		at = slices.IndexFunc(containers, func(c kube.Container) bool { return c.Name == name })
 		if len(containers) > 0 {
 			env.missing = fmt.Sprintf("there is no container %s", name)
 		}
@@ -64,7 +46,7 @@ func (m *explainDocuments) environment(object *explainObject, given map[string]s
 }
 
 // sameNamespace tells whether objects are of one, as far as they say.
-func sameNamespace(a, b *explainObject) bool {
+func sameNamespace(a, b *kube.Object) bool {
 	return a.Metadata.Namespace == b.Metadata.Namespace || a.Metadata.Namespace == "" || b.Metadata.Namespace == ""
 }
 
@@ -82,7 +64,7 @@ func (e *environment) lookup(name string) (value, why string) {
 	if e.container == nil {
 		return unknown(e.missing)
 	}
-	at := slices.IndexFunc(e.container.Env, func(v podVariable) bool { return v.Name == name })
+	at := slices.IndexFunc(e.container.Env, func(v kube.Variable) bool { return v.Name == name })
 	switch {
 	case at < 0 && len(e.container.EnvFrom) > 0:
 		return unknown("it may come by envFrom")

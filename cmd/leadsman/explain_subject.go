@@ -1,55 +1,58 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"google.golang.org/grpc/codes"
+
+	"github.com/leadsman/leadsman/internal/kube"
 )
 
 // subjects makes what can be explained of the objects. namespace is for those that name none.
 func (m *explainDocuments) subjects(env map[string]string, namespace string) []subject {
 	all := make([]subject, len(m.scaled))
-	for i := range m.scaled {
-		object := &m.scaled[i]
+	for i, object := range m.scaled {
 		s := &all[i]
-		*s = subject{kind: object.Kind, namespace: object.Metadata.Namespace, name: object.Metadata.Name, remarks: object.remarks()}
+		*s = subject{kind: object.Kind, namespace: object.Metadata.Namespace, name: object.Metadata.Name, remarks: remarksOn(object)}
 		if s.namespace == "" {
 			s.namespace = namespace
 		}
-		if object.Spec.Min != nil {
-			s.min = *object.Spec.Min
+		if object.Spec.MinReplicaCount != nil {
+			s.min = *object.Spec.MinReplicaCount
 		}
-		if object.Spec.Max != nil {
-			s.max = *object.Spec.Max
+		if object.Spec.MaxReplicaCount != nil {
+			s.max = *object.Spec.MaxReplicaCount
 		}
 		environment := m.environment(object, env)
 		for j := range object.Spec.Triggers {
-			s.triggers = append(s.triggers, object.Spec.Triggers[j].subject(j, object.Kind, environment))
+			s.triggers = append(s.triggers, newSubjectTrigger(&object.Spec.Triggers[j], j, object.Kind, environment))
 		}
 	}
 	return all
 }
 
-// remarks are what decides the number of replicas besides the triggers.
-func (m *explainObject) remarks() []string {
+// remarksOn says what decides the number of replicas besides the triggers.
+func remarksOn(object *kube.Object) []string {
 	var all []string
 	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
-	spec := &m.Spec
-	for _, key := range slices.Sorted(maps.Keys(m.Metadata.Annotations)) {
-		if strings.HasPrefix(key, "autoscaling.keda.sh/paused") && m.Metadata.Annotations[key] != "false" {
+	spec := &object.Spec
+	for _, key := range slices.Sorted(maps.Keys(object.Metadata.Annotations)) {
+		if strings.HasPrefix(key, "autoscaling.keda.sh/paused") && object.Metadata.Annotations[key] != "false" {
 			add("paused by the annotation %s: KEDA changes nothing", key)
 		}
 	}
-	if spec.Idle != nil {
-		add("idleReplicaCount: %d replicas while no trigger is active, and at least minReplicaCount at once when one is", *spec.Idle)
+	if spec.IdleReplicaCount != nil {
+		add("idleReplicaCount: %d replicas while no trigger is active, and at least minReplicaCount at once when one is",
+			*spec.IdleReplicaCount)
 	}
 	if spec.Advanced.ScalingModifiers.Formula != "" {
 		add("scalingModifiers: the formula decides the value; it is not computed here")
 	}
-	if m.Kind != kindScaledJob {
+	if object.Kind != kube.KindScaledJob {
 		return all
 	}
 	switch strategy := spec.ScalingStrategy.Strategy; strategy {
@@ -79,8 +82,8 @@ func (s *subject) remarkOnAddress(asked string) {
 	}
 }
 
-// subject makes the metadata of a trigger what KEDA would make of it, and says what cannot be known.
-func (t *explainTrigger) subject(index int, kind string, env *environment) subjectTrigger {
+// newSubjectTrigger makes the metadata of a trigger what KEDA would make of it, and says what cannot be known.
+func newSubjectTrigger(t *kube.Trigger, index int, kind string, env *environment) subjectTrigger {
 	out := subjectTrigger{index: index, kind: t.Type, name: t.Name, metadata: map[string]string{}}
 	if t.Type != "external" && t.Type != "external-push" {
 		out.skipped = fmt.Sprintf("type %s: KEDA asks no external scaler about it", t.Type)
@@ -104,7 +107,7 @@ func (t *explainTrigger) subject(index int, kind string, env *environment) subje
 	if t.MetricType == "Value" {
 		out.remarkf("metricType Value: the HPA multiplies the replicas there are by value/target; those shown are for AverageValue")
 	}
-	if t.Type == "external-push" && kind == kindScaledJob {
+	if t.Type == "external-push" && kind == kube.KindScaledJob {
 		out.remarkf("external-push: KEDA ignores pushes for a ScaledJob, and asks each pollingInterval; use external")
 	}
 	return out
@@ -139,7 +142,7 @@ func kindOf(value any) string {
 	switch value := value.(type) {
 	case nil:
 		return "empty"
-	case float64, bool:
+	case json.Number, bool:
 		return fmt.Sprint(value)
 	default:
 		return kind(value)

@@ -4,31 +4,7 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
-
-	"github.com/google/go-cmp/cmp"
 )
-
-func TestSplitYAML(t *testing.T) {
-	for text, want := range map[string][]string{
-		"":                        {""},
-		"a: 1\n":                  {"a: 1\n"},
-		"---\na: 1\n":             {"", "\na: 1\n"},
-		"a: 1\n---\nb: 2\n":       {"a: 1\n", "\nb: 2\n"},
-		"a: 1\n--- # next\nb: 2":  {"a: 1\n", " # next\nb: 2"},
-		"a: 1\n---":               {"a: 1\n", ""},
-		"a: |\n  ---\n  x\n":      {"a: |\n  ---\n  x\n"},
-		"a: 1\n----\n":            {"a: 1\n----\n"},
-		"a: 1\r\n---\r\nb: 2\r\n": {"a: 1\r\n", "\r\nb: 2\r\n"},
-	} {
-		var got []string
-		for _, document := range splitYAML([]byte(text)) {
-			got = append(got, string(document))
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", text, diff)
-		}
-	}
-}
 
 // FuzzExplainFile reads what anybody may pipe in: it is refused in one line, or it gives triggers without tokens.
 func FuzzExplainFile(f *testing.F) {

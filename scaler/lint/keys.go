@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/leadsman/leadsman/internal/kube"
 	"github.com/leadsman/leadsman/internal/spell"
 )
 
@@ -47,10 +48,10 @@ var borrowed = map[string]string{
 // checkKeys finds keys that KEDA would drop.
 func (o *object) checkKeys() {
 	known := scaledObjectKeys
-	if o.Kind == kindScaledJob {
+	if o.Kind == kube.KindScaledJob {
 		known = scaledJobKeys
 	}
-	o.strays("spec", o.raw, known)
+	o.strays("spec", o.Raw, known)
 	for _, part := range []struct {
 		key   string
 		known []string
@@ -61,11 +62,11 @@ func (o *object) checkKeys() {
 		{"scalingStrategy", strategyKeys},
 		{"rollout", rolloutKeys},
 	} {
-		if keys, ok := o.raw[part.key].(map[string]any); ok && slices.Contains(known, part.key) {
+		if keys, ok := o.Raw[part.key].(map[string]any); ok && slices.Contains(known, part.key) {
 			o.strays("spec."+part.key, keys, part.known)
 		}
 	}
-	triggers, _ := o.raw["triggers"].([]any)
+	triggers, _ := o.Raw["triggers"].([]any)
 	for i, t := range triggers {
 		if keys, ok := t.(map[string]any); ok {
 			o.strays(fmt.Sprintf("spec.triggers[%d]", i), keys, triggerKeys)

@@ -1,11 +1,12 @@
 package lint_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
-
-	"sigs.k8s.io/yaml"
 
 	"github.com/leadsman/leadsman/scaler/lint"
 	"github.com/leadsman/leadsman/storage/driver"
@@ -50,7 +51,7 @@ spec:
   maxReplicas: 5
   metrics:
     - type: External
-      external: {metric: {name: leadsman_queue_jobs}, target: {type: AverageValue, averageValue: "5"}}
+      external: {metric: {name: leadsman_queue_jobs, selector: {matchLabels: {source: mail, state: ready}}}, target: {type: AverageValue, averageValue: "5"}}
 `
 	deployment = `
 apiVersion: apps/v1
@@ -63,13 +64,7 @@ spec: {template: {spec: {terminationGracePeriodSeconds: 600, containers: [{name:
 // linted feeds manifests to a linter, each as a document of one file, and returns its findings.
 func linted(t *testing.T, linter *lint.Linter, manifests ...string) []lint.Finding {
 	t.Helper()
-	for i, manifest := range manifests {
-		data, err := yaml.YAMLToJSONStrict([]byte(manifest))
-		if err != nil {
-			t.Fatalf("%v:\n%s", err, manifest)
-		}
-		linter.Add("app.yaml", i+1, data)
-	}
+	linter.Add("app.yaml", []byte(strings.Join(manifests, "\n---\n")))
 	return linter.Findings()
 }
 
@@ -212,7 +207,7 @@ func TestHPAMistakes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ old, instead, want string }{
 		{`type: AverageValue`, `type: Value`, "fail spec.metrics[0].external.target.type"},
-		{`leadsman_queue_jobs`, `leadsman_queue_oldest_seconds`, "fail spec.metrics[0].external.target.type"},
+		{`leadsman_queue_jobs, selector: {matchLabels: {source: mail, state: ready}}`, `leadsman_queue_oldest_seconds`, "fail spec.metrics[0].external.target.type"},
 		{`minReplicas: 1`, `minReplicas: 0`, "warn spec.minReplicas"},
 		{`minReplicas: 1`, `minReplicas: 9`, "fail spec.minReplicas"},
 		{`  maxReplicas: 5`, ``, "fail spec.maxReplicas"},
@@ -285,34 +280,82 @@ func TestListsAreTakenApart(t *testing.T) {
 
 func TestWhatIsNoObjectIsAFinding(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{`[]`, `"text"`, `{"kind": 5}`, `{"kind": "List", "items": [5]}`} {
+	for _, text := range []string{`[]`, `"text"`, `a: [`, `{"kind": "List", "items": [5]}`} {
 		linter := &lint.Linter{}
-		linter.Add("app.yaml", 1, []byte(text))
-		if got := linter.Findings(); text != `{"kind": 5}` && (len(got) != 1 || got[0].Level != driver.LevelFail) {
+		linter.Add("app.yaml", []byte("kind: Service\n---\n"+text))
+		got := linter.Findings()
+		if len(got) != 1 || got[0].Level != driver.LevelFail || got[0].Document != 2 || got[0].Line < 2 {
 			t.Errorf("%s: got %+v", text, got)
 		}
 	}
 	linter := &lint.Linter{}
-	linter.Add("app.yaml", 1, []byte("null"))
-	linter.Add("app.yaml", 2, []byte(`{"kind": "ConfigMap"}`))
+	linter.Add("app.yaml", []byte("# nothing\n---\nkind: ConfigMap\n"))
 	if !linter.Empty() {
 		t.Error("nothing that scales is not empty")
+	}
+}
+
+// A finding says where in the file its key is, or what should hold it.
+func TestFindingsHaveTheirLines(t *testing.T) {
+	t.Parallel()
+	text := but(t, but(t, scaledObject, `target: "5"`, `target: "0"`), "  fallback: {failureThreshold: 3, replicas: 2}\n", "")
+	stream := scaledObject + "---" + text
+	lineOf := func(key string) int { return 1 + strings.Count(stream[:strings.LastIndex(stream, key)], "\n") }
+	linter := &lint.Linter{}
+	linter.Add("app.yaml", []byte(stream))
+	got := linter.Findings()
+	same(t, got, "ok ", "fail spec.triggers[0].metadata.target", "warn spec.fallback")
+	if got[0].Line != 2 || got[1].Line != lineOf("metadata: {scaler") || got[2].Line != lineOf("spec:") {
+		t.Errorf("lines %d, %d, %d", got[0].Line, got[1].Line, got[2].Line)
 	}
 }
 
 // Whatever a file holds, lint answers.
 func FuzzAddNeverPanics(f *testing.F) {
 	for _, manifest := range []string{scaledObject, scaledJob, hpa, deployment} {
-		data, err := yaml.YAMLToJSON([]byte(manifest))
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(data)
+		f.Add([]byte(manifest))
 	}
 	f.Add([]byte(`{"kind":"ScaledObject","spec":{"triggers":[{"type":"external","metadata":{"queue":null,"a":{}}}]}}`))
-	f.Fuzz(func(_ *testing.T, data []byte) {
+	f.Fuzz(func(_ *testing.T, text []byte) {
 		linter := &lint.Linter{}
-		linter.Add("fuzz", 1, data)
+		linter.Add("fuzz", text)
 		linter.Findings()
 	})
+}
+
+// manifestOf is a ScaledObject with a prometheus and a metrics-api trigger, as JSON.
+func manifestOf(query, location, address string) []byte {
+	type m = map[string]any
+	data, err := json.Marshal(m{"kind": "ScaledObject", "spec": m{"triggers": []m{
+		{"type": "prometheus", "metadata": m{"query": query, "threshold": "1"}},
+		{"type": "metrics-api", "metadata": m{"url": address, "valueLocation": location, "targetValue": "1", "format": "prometheus"}},
+	}}})
+	if err != nil {
+		panic(err) // strings can be encoded
+	}
+	return data
+}
+
+// What is shipped to be applied as it is has nothing to be warned of, and each object that scales is looked at.
+func TestShippedManifestsAreGood(t *testing.T) {
+	t.Parallel()
+	for _, pattern := range []string{"../../deploy/keda/*.yaml", "../../deploy/prometheus/*.yaml"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %v, %v", pattern, files, err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			linter := &lint.Linter{Sources: []lint.Source{{Name: "mail"}, {Name: "video"}}, HTTP: &lint.HTTP{Locked: true}}
+			linter.Add(file, text)
+			for _, f := range linter.Findings() {
+				if f.Level == driver.LevelWarn || f.Level == driver.LevelFail || strings.Contains(f.Found, "none asks leadsman") {
+					t.Errorf("%+v", f)
+				}
+			}
+		}
+	}
 }

@@ -11,7 +11,7 @@ func (l *Linter) checkScaledJob(o *object) {
 	o.checkKeys()
 	o.checkReplicas()
 	o.checkPaused()
-	if o.raw["jobTargetRef"] == nil {
+	if o.Raw["jobTargetRef"] == nil {
 		o.fail("spec.jobTargetRef", "is missing", "write the template of the Jobs there")
 	}
 	triggers := l.readTriggers(o)
@@ -24,7 +24,7 @@ func (l *Linter) checkScaledJob(o *object) {
 		}
 		if t.ok {
 			o.checkStrategy(t)
-			if !t.has("target") && !t.has("targetQueueDepth") {
+			if t.asked == "" && !t.has("target") && !t.has("targetQueueDepth") {
 				o.warn(t.metadata("target"), "is missing and 10 by default: one Job starts for each ten jobs of the queue",
 					`write target: "1" where a Job takes one job of the queue, or how many it takes`)
 			}
@@ -51,26 +51,26 @@ const (
 
 // checkStrategy holds the metric against the strategy.
 func (o *object) checkStrategy(t *readTrigger) {
-	path, metric := t.metadata("metric"), t.query.Metric
+	path, metric := t.at("metric"), t.query.Metric
 	switch metric {
 	case query.MetricReady, query.MetricOutstanding:
 	case query.MetricScheduled:
 		o.warn(path, "scheduled jobs are not due: a Job that starts for one finds nothing to do",
-			"write metric: ready, and lookahead to start before a job is due")
+			t.write(query.MetricReady)+"; lookahead starts Jobs before a job is due")
 		return
 	default:
 		o.fail(path, fmt.Sprintf("%s is no number of jobs that wait, and a ScaledJob starts a Job for each target of the value", metric),
-			"write metric: outstanding, or ready with strategy accurate")
+			t.write(query.MetricOutstanding)+", or ready with strategy accurate")
 		return
 	}
 	switch strategy := o.Spec.ScalingStrategy.Strategy; {
 	case strategy == strategyCustom:
 	case (strategy == "" || strategy == strategyDefault) && metric == query.MetricReady:
 		o.fail(path, "is ready, and the strategy default takes the running Jobs off it: while some run, too few start",
-			"write metric: outstanding, or scalingStrategy: {strategy: accurate}")
+			t.write(query.MetricOutstanding)+", or scalingStrategy: {strategy: accurate}")
 	case (strategy == strategyAccurate || strategy == strategyEager) && metric == query.MetricOutstanding:
 		o.fail(path, "is outstanding, and the strategy "+strategy+" does not take the running Jobs off it: "+
-			"for each job that runs, another Job starts", "write metric: ready, or scalingStrategy: {strategy: default}")
+			"for each job that runs, another Job starts", t.write(query.MetricReady)+", or scalingStrategy: {strategy: default}")
 	case strategy != "" && strategy != strategyDefault && strategy != strategyAccurate && strategy != strategyEager:
 		o.fail("spec.scalingStrategy.strategy", "is none that KEDA knows", "write default, accurate, eager or custom")
 	}

@@ -3,6 +3,7 @@ package lint
 import (
 	"fmt"
 
+	"github.com/leadsman/leadsman/internal/kube"
 	"github.com/leadsman/leadsman/scaler/internal/query"
 	"github.com/leadsman/leadsman/storage/driver"
 )
@@ -87,7 +88,7 @@ func (o *object) checkReplicas() {
 		o.fail("spec.minReplicaCount", fmt.Sprintf("%d is more than maxReplicaCount, %d, and KEDA refuses it", least, most),
 			"raise maxReplicaCount")
 	}
-	if o.Kind != kindScaledObject {
+	if o.Kind != kube.KindScaledObject {
 		return
 	}
 	switch idle := o.Spec.IdleReplicaCount; {
@@ -127,10 +128,11 @@ func (o *object) checkObjectTrigger(t *readTrigger) {
 			fmt.Sprintf("is Value, and the HPA would multiply the replicas by %s over target each time it looks", m),
 			"write metricType: AverageValue, or remove it")
 	case m == query.MetricReady:
-		o.warn(t.metadata("metric"), "ready does not count running jobs: when the queue is empty, replicas are removed while they work",
-			"write metric: outstanding, unless jobs survive being stopped")
+		o.warn(t.at("metric"), "ready does not count running jobs: when the queue is empty, replicas are removed while they work",
+			t.write(query.MetricOutstanding)+", unless jobs survive being stopped")
 	}
-	if o.sleeps() && !t.query.ActiveWhileRunning && !t.has("activeWhileRunningFromEnv") {
+	// Over HTTP and Prometheus, KEDA takes activity from the value.
+	if o.sleeps() && !t.query.ActiveWhileRunning && t.asked == "" && !t.has("activeWhileRunningFromEnv") {
 		o.warn(t.metadata("activeWhileRunning"),
 			"running jobs do not keep the workload: after the cooldownPeriod it goes to zero while they run",
 			"remove the key, unless jobs survive being stopped")
@@ -153,10 +155,13 @@ func (o *object) checkSleep(triggers []*readTrigger) {
 			fmt.Sprintf("after %d s without a job the last replica ends, and the next job waits for a pod to start", *cooldown),
 			"leave it at 300, or set it to more than a pod takes to start")
 	}
-	switch {
-	case !pushed:
-		o.warn(triggers[0].path+".type", fmt.Sprintf("is external: at zero replicas a job waits for the next poll, up to %d s", polling),
+	switch first := triggers[0]; {
+	case !pushed && first.Type == typeExternal:
+		o.warn(first.path+".type", fmt.Sprintf("is external: at zero replicas a job waits for the next poll, up to %d s", polling),
 			"write type: external-push, which wakes at once")
+	case !pushed:
+		o.note(first.path+".type", fmt.Sprintf("is %s: at zero replicas a job waits for the next poll, up to %d s", first.Type, polling),
+			"where that is too long, use a trigger of type external-push, which wakes at once")
 	case polling < 10:
 		o.note("spec.pollingInterval",
 			fmt.Sprintf("external-push wakes without it, and a poll each %d s only costs KEDA's operator", polling),

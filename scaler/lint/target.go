@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/leadsman/leadsman/internal/kube"
 )
 
 // A workloadName is what two objects have in common that mean the same workload.
@@ -12,14 +14,14 @@ type workloadName struct{ namespace, kind, name string }
 
 func nameOfTarget(o *object) workloadName {
 	ref := o.Spec.ScaleTargetRef
-	return workloadName{o.Metadata.Namespace, cmp.Or(ref.Kind, kindDeployment), ref.Name}
+	return workloadName{o.Metadata.Namespace, cmp.Or(ref.Kind, kube.KindDeployment), ref.Name}
 }
 
 // workloadsOf finds the objects that run pods.
 func workloadsOf(objects []*object) map[workloadName]*object {
 	workloads := map[workloadName]*object{}
 	for _, o := range objects {
-		if len(o.Spec.Template.Spec.Containers) > 0 {
+		if o.Workload() {
 			workloads[workloadName{o.Metadata.Namespace, o.Kind, o.Metadata.Name}] = o
 		}
 	}
@@ -35,27 +37,27 @@ func (o *object) checkWorkload(w *object) {
 	switch grace := w.Spec.Template.Spec.Grace; {
 	case grace == nil:
 		o.warn(key, fmt.Sprintf("%s has no terminationGracePeriodSeconds: a job is killed %d s after its replica was removed",
-			w.title(), defaultGrace),
+			w.Title(), defaultGrace),
 			fmt.Sprintf("set it to as long as a job takes (%s), and let the worker finish its job on SIGTERM", place(w)))
 	case *grace < defaultGrace:
 		o.warn(key, fmt.Sprintf("%s has a terminationGracePeriodSeconds of %d: so long after its replica was removed, a job is killed",
-			w.title(), *grace),
+			w.Title(), *grace),
 			fmt.Sprintf("set it to as long as a job takes (%s)", place(w)))
 	}
 	if w.Spec.Replicas != nil {
-		o.note(key, fmt.Sprintf("%s sets replicas: each time it is applied, the replicas jump to %d", w.title(), *w.Spec.Replicas),
+		o.note(key, fmt.Sprintf("%s sets replicas: each time it is applied, the replicas jump to %d", w.Title(), *w.Spec.Replicas),
 			"remove spec.replicas ("+place(w)+")")
 	}
 }
 
 // place says where an object was read.
-func place(o *object) string { return fmt.Sprintf("%s, document %d", o.file, o.document) }
+func place(o *object) string { return fmt.Sprintf("%s, document %d", o.file, o.Document) }
 
 // checkRivals finds workloads that two autoscalers scale.
 func checkRivals(objects []*object) {
 	scaled := map[workloadName][]*object{}
 	for _, o := range objects {
-		if (o.Kind == kindScaledObject || o.isHPA() && !o.kedas()) && o.Spec.ScaleTargetRef.Name != "" {
+		if (o.Kind == kube.KindScaledObject || o.isHPA() && !o.kedas()) && o.Spec.ScaleTargetRef.Name != "" {
 			name := nameOfTarget(o)
 			scaled[name] = append(scaled[name], o)
 		}
@@ -70,7 +72,7 @@ func checkRivals(objects []*object) {
 			}
 			titles := make([]string, len(others))
 			for i, other := range others {
-				titles[i] = fmt.Sprintf("%s (%s)", other.title(), place(other))
+				titles[i] = fmt.Sprintf("%s (%s)", other.Title(), place(other))
 			}
 			o.fail("spec.scaleTargetRef", fmt.Sprintf("%s %s is scaled by %s too, and they undo each other's work",
 				name.kind, name.name, strings.Join(titles, ", ")),
@@ -80,46 +82,11 @@ func checkRivals(objects []*object) {
 }
 
 // same tells whether two are one object, given twice.
-func same(a, b *object) bool { return a.title() == b.title() }
+func same(a, b *object) bool { return a.Title() == b.Title() }
 
 // handsOver tells whether a ScaledObject takes over an HPA that was there before it.
 func handsOver(o, hpa *object) bool {
-	return o.Kind == kindScaledObject && hpa.Kind == kindHPA &&
+	return o.Kind == kube.KindScaledObject && hpa.Kind == kube.KindHPA &&
 		o.Metadata.Annotations["scaledobject.keda.sh/transfer-hpa-ownership"] == "true" &&
 		o.Spec.Advanced.HPA.Name == hpa.Metadata.Name
-}
-
-// checkHPA looks at an HPA that somebody wrote.
-func checkHPA(o *object) {
-	if o.kedas() {
-		return
-	}
-	if o.Spec.ScaleTargetRef.Name == "" {
-		o.fail("spec.scaleTargetRef.name", "is missing", "name the workload that is to be scaled")
-	}
-	least, most := value(o.Spec.MinReplicas, 1), value(o.Spec.MaxReplicas, 0)
-	switch {
-	case o.Spec.MaxReplicas == nil:
-		o.fail("spec.maxReplicas", "is missing", "say how many replicas there may be")
-	case least > most:
-		o.fail("spec.minReplicas", fmt.Sprintf("%d is more than maxReplicas, %d", least, most), "raise maxReplicas")
-	case least == 0:
-		o.warn("spec.minReplicas", "is 0, which an HPA takes only where the cluster's feature gate HPAScaleToZero is on",
-			"write 1, or a ScaledObject, which goes to zero in every cluster")
-	}
-	for i, m := range o.Spec.Metrics {
-		name, kind := m.External.Metric.Name, m.External.Target.Type
-		path := fmt.Sprintf("spec.metrics[%d].external.target.type", i)
-		if !strings.HasPrefix(name, "leadsman_") {
-			continue
-		}
-		aged := strings.Contains(name, "oldest")
-		switch {
-		case aged && kind == metricTypeAverage:
-			o.fail(path, "is AverageValue, and the HPA would take an age for a sum that replicas share", "write type: Value")
-		case !aged && kind == metricTypeValue:
-			o.fail(path, "is Value, and the HPA would multiply the replicas by it over the target each time it looks",
-				"write type: AverageValue")
-		}
-	}
 }

@@ -2,22 +2,23 @@ package lint
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/leadsman/leadsman/internal/kube"
 	"github.com/leadsman/leadsman/internal/spell"
 	"github.com/leadsman/leadsman/scaler/internal/query"
 )
 
-// The types of triggers that leadsman answers.
+// The types of triggers that may ask leadsman: the first two always do.
 const (
 	typeExternal     = "external"
 	typeExternalPush = "external-push"
+	typeMetricsAPI   = "metrics-api"
+	typePrometheus   = "prometheus"
 )
 
 // The metricTypes that KEDA takes for them.
@@ -26,18 +27,45 @@ const (
 	metricTypeValue   = "Value"
 )
 
-// A read trigger is one of leadsman's with what its metadata means.
+// A readTrigger is one that asks leadsman, with what it asks, in whatever language.
 type readTrigger struct {
-	*trigger
+	*kube.Trigger
 
 	path  string // spec.triggers[0]
 	given map[string]string
+	// asked is the key of the metadata that says which metric is asked for; of an external trigger, each key is its own.
+	asked string
+	// query is what is asked, where ok is set.
 	query query.Query
-	ok    bool // query is what the server would make of it
+	ok    bool
 }
 
 // metadata is the path of a key of the trigger's metadata.
 func (t *readTrigger) metadata(key string) string { return t.path + ".metadata." + clip(key) }
+
+// at is the path of what says something of the query, such as the metric.
+func (t *readTrigger) at(key string) string {
+	if t.asked != "" {
+		key = t.asked
+	}
+	return t.metadata(key)
+}
+
+// write says how to ask for a metric.
+func (t *readTrigger) write(metric query.Metric) string {
+	switch {
+	case t.asked == "":
+		return "write metric: " + string(metric)
+	case t.Type == typeMetricsAPI && t.asked == keyURL:
+		return "write metric=" + string(metric) + " into the URL"
+	case t.Type == typeMetricsAPI && !strings.HasPrefix(t.given[keyLocation], seriesPrefix):
+		return "write valueLocation: metricValue, and metric=" + string(metric) + " into the URL"
+	case metric == query.MetricOutstanding:
+		return `write state=~"ready|running"`
+	default:
+		return `write state="` + string(metric) + `"`
+	}
+}
 
 // has tells whether the metadata has a key, plain or FromEnv.
 func (t *readTrigger) has(key string) bool {
@@ -46,118 +74,70 @@ func (t *readTrigger) has(key string) bool {
 	return plain || env
 }
 
-// readTriggers checks every trigger that leadsman answers, and returns them.
+// readTriggers checks every trigger that asks leadsman, and returns them.
 func (l *Linter) readTriggers(o *object) []*readTrigger {
 	var ours []*readTrigger
 	if len(o.Spec.Triggers) == 0 {
 		o.fail("spec.triggers", "there is no trigger", "add one of type "+typeExternalPush)
 	}
 	for i := range o.Spec.Triggers {
-		t := &readTrigger{trigger: &o.Spec.Triggers[i], path: fmt.Sprintf("spec.triggers[%d]", i)}
-		if t.Type != typeExternal && t.Type != typeExternalPush {
-			if meant := spell.Nearest(t.Type, []string{typeExternal, typeExternalPush}); meant != "" {
-				o.fail(t.path+".type", strconv.Quote(clip(t.Type))+" is no type that KEDA knows", "write "+meant)
-			}
-			continue
+		t := &readTrigger{Trigger: &o.Spec.Triggers[i], path: fmt.Sprintf("spec.triggers[%d]", i)}
+		if l.read(o, t) {
+			o.checkTrigger(t)
+			ours = append(ours, t)
 		}
-		l.read(o, t)
-		o.checkTrigger(t)
-		ours = append(ours, t)
 	}
 	if len(ours) == 0 && len(o.Spec.Triggers) > 0 {
-		o.note("spec.triggers", "none is of type external or external-push, which are those that leadsman answers", "")
+		o.note("spec.triggers", "none asks leadsman: none is of type external or external-push, is a metrics-api with a URL "+
+			"of /api/scaler, or has a prometheus query with leadsman's series", "")
 	}
 	return ours
 }
 
-// read parses the metadata as the server would, as far as it is known: a key that ends in FromEnv takes its value from the
-// workload's environment, which KEDA reads.
-func (l *Linter) read(o *object, t *readTrigger) {
-	t.given = make(map[string]string, len(t.Metadata))
-	parsed := make(map[string]string, len(t.Metadata))
-	anySource := ""
-	for _, key := range slices.Sorted(maps.Keys(t.Metadata)) {
-		value := o.text(t.metadata(key), t.Metadata[key])
-		t.given[key] = value
-		switch {
-		case !query.FromEnv(key) || !query.Known(key):
-			parsed[key] = value
-		case key == "sourceFromEnv" && t.Metadata["source"] == nil:
-			anySource = "from-the-environment"
-		}
-	}
-	sources := l.sources(strings.TrimSpace(t.given["source"]))
-	if anySource != "" {
-		parsed["source"] = anySource
-		sources = []query.Source{{Name: anySource}}
-	}
-	var err error
-	if t.query, err = query.Parse(parsed, sources); err == nil {
-		t.ok = true
-		return
-	}
-	defer func() { // without what is wrong, for what can be said of the rest
-		t.query, err = query.Parse(parsed, sources)
-		t.ok = err == nil
-	}()
-	for _, fault := range faults(err) {
-		delete(parsed, fault.Key)
-		path := t.path + ".metadata"
-		if !strings.Contains(fault.Error(), "(not shown") || query.Known(fault.Key) {
-			path = t.metadata(fault.Key)
-		}
-		found, remedy := split(fault.Message)
-		o.fail(path, found, remedy)
-	}
-}
-
-// text is a value of metadata, which must be a text: KEDA's schema has it so, and an API server refuses anything else.
-func (o *object) text(path string, raw json.RawMessage) string {
-	var value any
-	_ = json.Unmarshal(raw, &value) // it was parsed before
-	switch v := value.(type) {
-	case string:
-		return v
-	case nil:
-		o.fail(path, "has no value", "write one in quotes, or remove the key")
-	case bool, float64:
-		o.fail(path, "is no text, and the API server refuses it", "write it in quotes")
-		return string(raw)
+// read reads what a trigger asks; false where it is not leadsman that it asks.
+func (l *Linter) read(o *object, t *readTrigger) bool {
+	switch t.Type {
+	case typeExternal, typeExternalPush:
+		t.given = o.texts(t)
+		l.readExternal(o, t)
+	case typeMetricsAPI:
+		return l.readMetricsAPI(o, t)
+	case typePrometheus:
+		return l.readPrometheus(o, t)
 	default:
-		o.fail(path, "is no text", "write a text in quotes, several queues as \"a, b\"")
+		if meant := spell.Nearest(t.Type, []string{typeExternal, typeExternalPush, typeMetricsAPI, typePrometheus}); meant != "" {
+			o.fail(t.path+".type", strconv.Quote(clip(t.Type))+" is no type that KEDA knows", "write "+meant)
+		}
+		return false
 	}
-	return ""
+	return true
 }
 
-// faults are the several errors of Parse.
-func faults(err error) []*query.Error {
-	if one, ok := err.(*query.Error); ok { //nolint:errorlint // Parse returns it as it is, or several under one
-		return []*query.Error{one}
-	}
-	var all []*query.Error
-	var several interface{ Unwrap() []error }
-	if errors.As(err, &several) {
-		for _, e := range several.Unwrap() {
-			all = append(all, faults(e)...)
+// texts are the metadata's values, which must be texts: KEDA's schema has it so, and an API server refuses anything else.
+func (o *object) texts(t *readTrigger) map[string]string {
+	all := make(map[string]string, len(t.Metadata))
+	for _, key := range slices.Sorted(maps.Keys(t.Metadata)) {
+		path := t.metadata(key)
+		switch v := t.Metadata[key].(type) {
+		case string:
+			all[key] = v
+		case nil:
+			o.fail(path, "has no value", "write one in quotes, or remove the key")
+			all[key] = ""
+		case bool, json.Number:
+			o.fail(path, "is no text, and the API server refuses it", "write it in quotes")
+			all[key] = fmt.Sprint(v)
+		default:
+			o.fail(path, "is no text", "write a text in quotes, several queues as \"a, b\"")
+			all[key] = ""
 		}
 	}
 	return all
 }
 
-// split parts a message into what is wrong and what would be right.
-func split(message string) (found, remedy string) {
-	found, remedy, _ = strings.Cut(message, "; ")
-	return found, remedy
-}
-
-// checkTrigger looks at what is not in the metadata's meaning.
+// checkTrigger looks at what is not in the metadata.
 func (o *object) checkTrigger(t *readTrigger) {
-	o.checkAddress(t)
-	if t.given["token"] != "" {
-		o.warn(t.metadata("token"), "whoever may read the "+o.Kind+" reads the token",
-			"put it into a Secret that the workload has as a variable, and write tokenFromEnv with the variable's name")
-	}
-	if t.UseCachedMetrics {
+	if t.UseCachedMetrics && t.Type != typePrometheus { // Prometheus is asked less by it
 		o.warn(t.path+".useCachedMetrics",
 			"the HPA gets values that are up to a pollingInterval old, and leadsman answers from memory anyway",
 			"remove it")
@@ -169,22 +149,5 @@ func (o *object) checkTrigger(t *readTrigger) {
 			"write AverageValue, or Value for ages and shares")
 	default:
 		o.fail(t.path+".metricType", strconv.Quote(clip(t.MetricType))+" is no metricType", "write AverageValue or Value")
-	}
-}
-
-func (o *object) checkAddress(t *readTrigger) {
-	address := strings.TrimSpace(t.given["scalerAddress"])
-	const right = "write host:port, such as leadsman.leadsman:50051"
-	switch _, _, err := net.SplitHostPort(address); {
-	case t.has("scalerAddress") && t.given["scalerAddress"] == "": // it comes from the environment, or has its finding
-		if _, plain := t.given["scalerAddress"]; plain {
-			o.fail(t.metadata("scalerAddress"), "is empty", right)
-		}
-	case address == "":
-		o.fail(t.metadata("scalerAddress"), "is missing, and KEDA refuses the trigger", right)
-	case strings.Contains(address, "://"):
-		o.fail(t.metadata("scalerAddress"), "has a scheme, and gRPC takes none", right)
-	case err != nil:
-		o.fail(t.metadata("scalerAddress"), "has no port", right)
 	}
 }

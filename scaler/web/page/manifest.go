@@ -2,7 +2,6 @@ package page
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/yaml"
+	"github.com/leadsman/leadsman/internal/kube"
 )
 
 // A subject is an object whose triggers can be explained.
@@ -30,29 +29,6 @@ type trigger struct {
 	remarks  []string // what else is to be known
 }
 
-// A manifest is what is read of a document. Whether the rest of it is right is for the API server to say.
-type manifest struct {
-	Kind     string `json:"kind"`
-	Metadata struct {
-		Name      string `json:"name"`
-		Namespace string `json:"namespace"`
-	} `json:"metadata"`
-	Spec  manifestSpec      `json:"spec"`
-	Items []json.RawMessage `json:"items"`
-}
-
-type manifestSpec struct {
-	Lowest   int32             `json:"minReplicaCount"`
-	Highest  int32             `json:"maxReplicaCount"`
-	Triggers []manifestTrigger `json:"triggers"`
-}
-
-type manifestTrigger struct {
-	Type       string         `json:"type"`
-	MetricType string         `json:"metricType"`
-	Metadata   map[string]any `json:"metadata"`
-}
-
 // line is one entry of metadata by itself: key: value, or key=value.
 var line = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9]*)\s*[:=]\s*([^\s{].*)$`)
 
@@ -70,14 +46,10 @@ func readSubjects(text string) ([]subject, error) {
 		return []subject{{triggers: []trigger{newTrigger("", "external", "", metadata)}}}, nil
 	}
 	var all []subject
-	for i, document := range documents([]byte(text)) {
-		raw, err := yaml.YAMLToJSONStrict(document)
+	for _, document := range kube.Read([]byte(text)) {
+		found, err := readDocument(&document)
 		if err != nil {
-			return nil, fmt.Errorf("document %d: %s", i+1, plain(err))
-		}
-		found, err := readDocument(raw)
-		if err != nil {
-			return nil, fmt.Errorf("document %d: %w", i+1, err)
+			return nil, err
 		}
 		all = append(all, found...)
 	}
@@ -121,102 +93,96 @@ func unquote(value string) string {
 	return strings.TrimSpace(value)
 }
 
-// documents splits a YAML stream at its lines of ---.
-func documents(text []byte) [][]byte {
-	var all [][]byte
-	var one []byte
-	for each := range bytes.Lines(text) {
-		if bytes.Equal(bytes.TrimSpace(each), []byte("---")) {
-			all, one = append(all, one), nil
-			continue
-		}
-		one = append(one, each...)
-	}
-	return append(all, one)
-}
-
-// plain takes the converter's own words out of its error.
-func plain(err error) string {
-	text := strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")
-	return strings.Join(strings.Fields(strings.TrimPrefix(text, "yaml: ")), " ")
-}
-
-// readDocument finds what can be explained in one document, as JSON.
-func readDocument(raw []byte) ([]subject, error) {
-	if list := bytes.TrimSpace(raw); len(list) > 0 && list[0] == '[' { // triggers, without what they are under
-		raw = append(append([]byte(`{"triggers":`), list...), '}')
-	}
-	var whole manifest
-	var part manifestSpec
-	var one manifestTrigger
-	if err := decode(raw, &whole); err != nil {
-		return nil, err
-	}
+// readDocument finds what can be explained in one document.
+func readDocument(document *kube.Document) ([]subject, error) {
+	whole := bytes.TrimSpace(document.JSON)
 	switch {
-	case len(whole.Items) > 0:
-		return readItems(whole.Items)
-	case whole.Kind == "ScaledObject" || whole.Kind == "ScaledJob":
-		return []subject{newSubject(&whole)}, checkBounds(&whole.Spec)
-	case whole.Kind != "":
-		return nil, nil // of no concern here
+	case document.Err == nil:
+	case bytes.HasPrefix(whole, []byte("[")): // triggers, without what they are under
+		return readPart(document.Number, append(append([]byte(`{"triggers":`), whole...), '}'))
+	case len(whole) > 0 && whole[0] != '{':
+		return nil, nil // words
+	default:
+		return nil, document.Err
 	}
-	if len(whole.Spec.Triggers) > 0 {
-		return []subject{newSubject(&whole)}, checkBounds(&whole.Spec)
-	}
-	if err := decode(raw, &part); err != nil {
-		return nil, err
-	}
-	if len(part.Triggers) > 0 {
-		whole.Spec = part
-		return []subject{newSubject(&whole)}, checkBounds(&part)
-	}
-	if err := decode(raw, &one); err != nil || len(one.Metadata) == 0 {
-		return nil, err
-	}
-	return []subject{{triggers: []trigger{newTrigger("", one.Type, one.MetricType, one.Metadata)}}}, nil
-}
-
-func readItems(items []json.RawMessage) ([]subject, error) {
 	var all []subject
-	for i, item := range items {
-		found, err := readDocument(item)
-		if err != nil {
-			return nil, fmt.Errorf("items[%d]: %w", i, err)
+	for _, object := range document.Objects {
+		inSpec := len(object.Spec.Triggers) > 0 || object.Wrong != nil && strings.HasPrefix(object.Wrong.Key, "spec")
+		switch {
+		case object.Scaled(), object.Kind == "" && inSpec:
+			if err := checkObject(object); err != nil {
+				return nil, err
+			}
+			all = append(all, newSubject(object))
+		case object.Kind == "" && len(document.Objects) == 1:
+			return readPart(document.Number, document.JSON)
 		}
-		all = append(all, found...)
 	}
 	return all, nil
 }
 
-// decode says of what has the wrong type which key it is under.
-func decode(raw []byte, into any) error {
-	err := json.Unmarshal(raw, into)
-	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		if wrong.Field == "" {
-			return errNothing
-		}
-		return fmt.Errorf("%s: must not be a %s", wrong.Field, wrong.Value)
+// readPart finds what can be explained in a part of an object: a spec, or one trigger.
+func readPart(number int, raw []byte) ([]subject, error) {
+	part, one := &kube.Object{}, kube.Trigger{}
+	err := kube.Decode(raw, &part.Spec)
+	if len(part.Spec.Triggers) == 0 {
+		err = kube.Decode(raw, &one)
 	}
-	return err
-}
-
-func checkBounds(spec *manifestSpec) error {
+	if wrong, ok := errors.AsType[*kube.TypeError](err); ok {
+		return nil, &kube.Error{Document: number, Text: wrong.Error()}
+	}
 	switch {
-	case spec.Lowest < 0:
-		return errors.New("spec.minReplicaCount: give 0 or more")
-	case spec.Highest < 0:
-		return errors.New("spec.maxReplicaCount: give 1 or more")
-	case spec.Highest > 0 && spec.Highest < spec.Lowest:
-		return fmt.Errorf("spec.maxReplicaCount: %d is below minReplicaCount, %d", spec.Highest, spec.Lowest)
+	case len(part.Spec.Triggers) > 0:
+		part.Document = number
+		return []subject{newSubject(part)}, checkObject(part)
+	case len(one.Metadata) > 0:
+		return []subject{{triggers: []trigger{newTrigger("", one.Type, one.MetricType, one.Metadata)}}}, nil
+	default:
+		return nil, nil // of no concern here
 	}
-	return nil
 }
 
-func newSubject(m *manifest) subject {
-	s := subject{
-		kind: m.Kind, namespace: m.Metadata.Namespace, name: m.Metadata.Name, lowest: m.Spec.Lowest, highest: m.Spec.Highest,
+// checkObject finds what keeps an object from being explained.
+func checkObject(object *kube.Object) error {
+	key, what := checkBounds(&object.Spec)
+	if object.Wrong != nil {
+		key, what = object.Wrong.Key, "must not be "+object.Wrong.Is
 	}
-	for i, t := range m.Spec.Triggers {
+	if key == "" {
+		return nil
+	}
+	return &kube.Error{Document: object.Document, Line: object.Line(key), Text: key + ": " + what}
+}
+
+// checkBounds says which bound makes no sense, and why; "" for none.
+func checkBounds(spec *kube.Spec) (key, what string) {
+	lowest, highest := bounds(spec)
+	switch {
+	case lowest < 0:
+		return "spec.minReplicaCount", "give 0 or more"
+	case highest < 0:
+		return "spec.maxReplicaCount", "give 1 or more"
+	case highest > 0 && highest < lowest:
+		return "spec.maxReplicaCount", fmt.Sprintf("%d is below minReplicaCount, %d", highest, lowest)
+	}
+	return "", ""
+}
+
+// bounds are those of a spec; 0 where it says nothing.
+func bounds(spec *kube.Spec) (lowest, highest int32) {
+	if spec.MinReplicaCount != nil {
+		lowest = *spec.MinReplicaCount
+	}
+	if spec.MaxReplicaCount != nil {
+		highest = *spec.MaxReplicaCount
+	}
+	return lowest, highest
+}
+
+func newSubject(object *kube.Object) subject {
+	s := subject{kind: object.Kind, namespace: object.Metadata.Namespace, name: object.Metadata.Name}
+	s.lowest, s.highest = bounds(&object.Spec)
+	for i, t := range object.Spec.Triggers {
 		s.triggers = append(s.triggers, newTrigger(fmt.Sprintf("spec.triggers[%d]", i), t.Type, t.MetricType, t.Metadata))
 	}
 	return s
