@@ -16,23 +16,36 @@ import (
 	"google.golang.org/grpc/reflection"
 
 	"github.com/leadsman/leadsman/scaler/internal/auth"
+	"github.com/leadsman/leadsman/scaler/internal/door"
 )
 
 // workers is how many goroutines wait for calls.
 const workers = 64
 
-// maxRequest bounds a request, in bytes. Metadata of a trigger are a few hundred.
-const maxRequest = 256 << 10
+// Bounds of what clients may send and hold. KEDA puts all its streams and calls on one connection, so the bound on streams
+// is far beyond what it opens: two for each of its objects.
+const (
+	maxRequest       = 256 << 10        // bytes of a request; metadata of a trigger are a few hundred
+	maxHeaders       = 32 << 10         // bytes of a call's headers
+	maxStreams       = 1 << 18          // of one connection
+	handshakeTimeout = 10 * time.Second // for TLS and the preface of HTTP/2
+)
+
+// bounds are those of connections. One that says nothing has a buffer of 32 KiB all the same.
+var bounds = door.Bounds{Newcomers: 512, All: 4096}
 
 // newGRPC makes the gRPC server with all its services; it has goroutines from then on. There is no maximum age for
-// connections, because its GOAWAY ends streams with an error, and no bound on streams, because KEDA puts all its
-// streams and calls on one connection.
+// connections, because its GOAWAY ends streams with an error.
 func (s *Server) newGRPC() *grpc.Server {
 	server := grpc.NewServer(
 		grpc.Creds(auth.WithHints(s.credentials(), s.log)),
 		grpc.UnaryInterceptor(s.unary),
 		grpc.StreamInterceptor(s.stream),
 		grpc.MaxRecvMsgSize(maxRequest),
+		grpc.MaxHeaderListSize(maxHeaders),
+		grpc.MaxConcurrentStreams(maxStreams),
+		grpc.ConnectionTimeout(handshakeTimeout),
+		grpc.SharedWriteBuffer(true), // a connection that has nothing to write needs none
 		// Goroutines that stay spare each call the growth of its stack. Streams take them for good, and then calls
 		// get goroutines of their own, as without.
 		grpc.NumStreamWorkers(workers),
@@ -86,7 +99,7 @@ func (s *Server) Run(ctx context.Context) error {
 		watchers.Go(func() { src.watch(watching) })
 	}
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(s.opts.Listener) }()
+	go func() { served <- server.Serve(door.New(s.opts.Listener, bounds, s.log)) }()
 	s.serving.Store(true)
 
 	var err error

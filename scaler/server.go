@@ -28,11 +28,18 @@ type asker struct {
 	expires time.Time // when the caller's credential does; zero for never
 }
 
+// maxObjectName is the longest name of an object of Kubernetes, in bytes. Names are remembered.
+const maxObjectName = 253
+
 // admit says who asks and what. It does no I/O.
 func (s *Server) admit(ctx context.Context, ref *pb.ScaledObjectRef) (asker, error) {
 	identity, err := s.access.Identify(ctx, ref.GetScalerMetadata())
 	if err != nil {
 		return asker{}, err
+	}
+	if max(len(ref.GetName()), len(ref.GetNamespace())) > maxObjectName {
+		return asker{}, status.Errorf(codes.InvalidArgument,
+			"the object's name or namespace is longer than Kubernetes allows, %d bytes", maxObjectName)
 	}
 	q, err := s.ask(identity, ref.GetNamespace(), ref.GetScalerMetadata())
 	if err != nil {

@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"github.com/leadsman/leadsman/scaler/internal/query"
-	"github.com/leadsman/leadsman/scaler/internal/wake"
 )
 
 const (
 	maxTriggers  = 100_000   // remembered at once
+	maxSpelled   = 64 << 20  // bytes of their names and queues, of which one trigger may have a hundred thousand
 	triggerExpel = time.Hour // a trigger not heard of for so long is forgotten when room is needed
 	sweepEvery   = 10 * time.Second
 )
@@ -34,10 +34,10 @@ type trigger struct {
 	valueAt  time.Time
 	active   bool // last answered by IsActive
 	activeAt time.Time
-	busyAt   time.Time   // when activity was last seen by anybody
-	err      error       // the last call's error; nil after a good one
-	streams  []*wake.Sub // of open StreamIsActive streams
-	wokenAt  time.Time   // last true sent
+	busyAt   time.Time // when activity was last seen by anybody
+	err      error     // the last call's error; nil after a good one
+	streams  []*waker  // open StreamIsActive streams
+	wokenAt  time.Time // last true sent
 	wakes    int64
 	wakeTook time.Duration // from the signal to the true of the last signalled wake; 0 before the first
 }
@@ -69,16 +69,16 @@ func (t *trigger) answered(now time.Time, note func(*trigger)) {
 }
 
 // opened and closed keep the streams.
-func (t *trigger) opened(sub *wake.Sub) {
+func (t *trigger) opened(w *waker) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.streams = append(t.streams, sub)
+	t.streams = append(t.streams, w)
 }
 
-func (t *trigger) closed(sub *wake.Sub) {
+func (t *trigger) closed(w *waker) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.streams = slices.DeleteFunc(t.streams, func(s *wake.Sub) bool { return s == sub })
+	t.streams = slices.DeleteFunc(t.streams, func(open *waker) bool { return open == w })
 }
 
 // nudge has the streams look at once that believe that there is work: KEDA is being told otherwise, and may scale to
@@ -86,8 +86,8 @@ func (t *trigger) closed(sub *wake.Sub) {
 func (t *trigger) nudge() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, sub := range t.streams {
-		sub.Nudge()
+	for _, w := range t.streams {
+		w.deny()
 	}
 }
 
@@ -113,6 +113,7 @@ func (t *trigger) woke(now time.Time, took time.Duration) {
 type triggers struct {
 	mu      sync.Mutex
 	byKey   map[triggerKey]*trigger
+	spelled int   // bytes of the keys
 	changes int64 // of what byKey holds
 	swept   time.Time
 
@@ -130,20 +131,26 @@ func (ts *triggers) get(key triggerKey, now time.Time) *trigger {
 		return t
 	}
 	t := &trigger{key: key, asked: now}
-	if len(ts.byKey) >= maxTriggers && !ts.sweepLocked(now) {
+	if !ts.roomLocked(&key) && !ts.sweepLocked(&key, now) {
 		return t
 	}
 	if ts.byKey == nil {
 		ts.byKey = map[triggerKey]*trigger{}
 	}
 	ts.byKey[key] = t
+	ts.spelled += key.size()
 	ts.changes++
 	return t
 }
 
-// sweepLocked forgets triggers not heard of for long and reports whether there is room now. It looks through all of
-// them, so it does it every now and then only.
-func (ts *triggers) sweepLocked(now time.Time) bool {
+// roomLocked tells whether there is room for another key.
+func (ts *triggers) roomLocked(key *triggerKey) bool {
+	return len(ts.byKey) < maxTriggers && ts.spelled+key.size() <= maxSpelled
+}
+
+// sweepLocked forgets triggers not heard of for long and reports whether there is room for a key now. It looks through all
+// of them, so it does it every now and then only.
+func (ts *triggers) sweepLocked(wanted *triggerKey, now time.Time) bool {
 	if now.Sub(ts.swept) < sweepEvery {
 		return false
 	}
@@ -151,10 +158,11 @@ func (ts *triggers) sweepLocked(now time.Time) bool {
 	for key, t := range ts.byKey {
 		if t.forgettable(now) {
 			delete(ts.byKey, key)
+			ts.spelled -= key.size()
 			ts.changes++
 		}
 	}
-	return len(ts.byKey) < maxTriggers
+	return ts.roomLocked(wanted)
 }
 
 func (t *trigger) forgettable(now time.Time) bool {
@@ -195,6 +203,11 @@ func (ts *triggers) unlike(asOf int64) (all []*trigger, changes int64) {
 		all = append(all, t)
 	}
 	return all, ts.changes
+}
+
+// size is how many bytes of text the key has.
+func (k *triggerKey) size() int {
+	return len(k.namespace) + len(k.name) + len(k.query.Source) + len(k.query.Queues) + len(k.query.Name)
 }
 
 // compare orders keys. No two are equal, so that a list can be paged through.

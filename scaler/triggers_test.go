@@ -3,9 +3,12 @@ package scaler
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/leadsman/leadsman/scaler/internal/query"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -66,4 +69,30 @@ func names(all []*trigger) []string {
 		out[i] = t.key.name
 	}
 	return out
+}
+
+// A trigger may list a hundred queues with names of half a kilobyte each: so many bytes of them are remembered, and no more.
+func TestTriggersAreBoundedByWhatTheirMetadataTakes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var ts triggers
+		queues := strings.Repeat("q", 50_000) // the keys share it here; KEDA's calls would not
+		key := func(i int) triggerKey {
+			return triggerKey{name: fmt.Sprint(i), query: query.Query{Queues: queues}}
+		}
+		for i := range 10_000 {
+			ts.get(key(i), time.Now())
+		}
+		if n := ts.count(); n < maxSpelled/60_000 || n > maxSpelled/50_000 {
+			t.Errorf("%d triggers of 50 kB each are remembered", n)
+		}
+		small := triggerKey{name: "small"}
+		if ts.get(small, time.Now()) != ts.get(small, time.Now()) {
+			t.Error("a small one is not remembered, and there is room for it")
+		}
+		time.Sleep(triggerExpel + time.Minute)
+		if late := ts.get(key(20_000), time.Now()); late != ts.get(key(20_000), time.Now()) || ts.count() != 1 {
+			t.Errorf("there is no room after an hour: %d are remembered", ts.count())
+		}
+	})
 }

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // A bed is a server that a test asks over HTTP.
 type bed struct {
-	t        *testing.T
+	t        testing.TB
 	server   *scaler.Server
 	listener *bufconn.Listener // of gRPC
 	handler  http.Handler
@@ -41,7 +41,7 @@ type bed struct {
 
 // serve starts a server with these access rules; change may be nil. It is stopped, and has to stop well, when the test
 // ends.
-func serve(t *testing.T, access scaler.Access, change func(*web.Options, *scaler.Options), sources ...scaler.Source) *bed {
+func serve(t testing.TB, access scaler.Access, change func(*web.Options, *scaler.Options), sources ...scaler.Source) *bed {
 	t.Helper()
 	b := &bed{t: t, listener: bufconn.Listen(64 << 10), log: &journal{}}
 	log := slog.New(slog.NewTextHandler(b.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -78,7 +78,7 @@ func serve(t *testing.T, access scaler.Access, change func(*web.Options, *scaler
 }
 
 // source makes a source as the server takes it.
-func source(t *testing.T, name string, reader driver.Reader, opts ...storage.Option) scaler.Source {
+func source(t testing.TB, name string, reader driver.Reader, opts ...storage.Option) scaler.Source {
 	t.Helper()
 	s, err := storage.New(name, reader, opts...)
 	if err != nil {
@@ -107,7 +107,7 @@ func (b *bed) do(method, path, body string, headers ...string) reply {
 }
 
 // ask sends a request by a client.
-func ask(t *testing.T, client *http.Client, method, url, body string, headers ...string) reply {
+func ask(t testing.TB, client *http.Client, method, url, body string, headers ...string) reply {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
 	if err != nil {
@@ -185,7 +185,7 @@ func (r reply) refused(t *testing.T, status int, reason string, texts ...string)
 }
 
 // mint makes a token and its place in the access rules.
-func mint(t *testing.T, grant scaler.Grant) (string, scaler.Token) {
+func mint(t testing.TB, grant scaler.Grant) (string, scaler.Token) {
 	t.Helper()
 	token, sum, err := scaler.MintToken(grant.ID)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/leadsman/leadsman/scaler"
+	"github.com/leadsman/leadsman/scaler/internal/door"
 )
 
 // Limits of a connection. A handler that streams lifts its own by http.ResponseController.
@@ -21,6 +22,9 @@ const (
 	idleTimeout   = 2 * time.Minute  // longer than any polling interval that is usual
 	maxHeader     = 32 << 10         // bytes of request line and headers; metadata of a trigger are a few hundred
 )
+
+// bounds are those of connections. KEDA's metrics-api trigger keeps one for each object.
+var bounds = door.Bounds{Newcomers: 2048, All: 16_384}
 
 // A Server is a handler at work.
 type Server struct {
@@ -42,9 +46,11 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		WriteTimeout:      writeTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
+		ConnState:         noteHeard,
 		// Probes that hang up, clients that do not trust the certificate: of interest to who looks for a fault.
 		ErrorLog: slog.NewLogLogger(s.Logger.Handler(), slog.LevelDebug),
 	}
+	listener = door.New(listener, bounds, s.Logger)
 	if s.TLS != nil {
 		listener = tls.NewListener(listener, s.TLS.HTTPConfig())
 	}
@@ -65,4 +71,11 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		return fmt.Errorf("web: serve: %w", err)
 	}
 	return nil
+}
+
+// noteHeard tells the door of connections on which a request was answered.
+func noteHeard(conn net.Conn, state http.ConnState) {
+	if state == http.StateIdle {
+		door.Heard(conn)
+	}
 }

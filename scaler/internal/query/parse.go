@@ -124,10 +124,14 @@ func (p *parser) get(k key) (string, bool) {
 	if p.given[k].spelled == "" {
 		return "", false
 	}
-	value := strings.Trim(p.given[k].value, whiteSpace)
+	given := p.given[k].value
+	value := strings.Trim(given, whiteSpace)
 	if value == "" {
 		p.fault(k, "is empty")
 		return "", false
+	}
+	if len(value) < len(given)/2 {
+		value = strings.Clone(value) // it is remembered, and a hundred kilobytes of spaces around it need not be
 	}
 	return value, true
 }

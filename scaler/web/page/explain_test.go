@@ -13,7 +13,7 @@ import (
 	"github.com/leadsman/leadsman/storage/memory"
 )
 
-func decodeInto(t *testing.T, data []byte, into any) {
+func decodeInto(t testing.TB, data []byte, into any) {
 	t.Helper()
 	if err := json.Unmarshal(data, into); err != nil {
 		t.Fatalf("%s: %v", data, err)

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // A bed is a server with its page, as a test looks at it.
 type bed struct {
-	t        *testing.T
+	t        testing.TB
 	server   *scaler.Server
 	page     *Page
 	handler  http.Handler      // with the page mounted
@@ -39,7 +39,7 @@ type bed struct {
 }
 
 // serve starts a server with these access rules and its page. Both have to stop well when the test ends.
-func serve(t *testing.T, access scaler.Access, sources ...scaler.Source) *bed {
+func serve(t testing.TB, access scaler.Access, sources ...scaler.Source) *bed {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	b := &bed{t: t, listener: bufconn.Listen(64 << 10)}
@@ -78,7 +78,7 @@ func (b *bed) loopback() *httptest.Server {
 }
 
 // source makes a source as the server takes it.
-func source(t *testing.T, name string, reader driver.Reader, opts ...storage.Option) scaler.Source {
+func source(t testing.TB, name string, reader driver.Reader, opts ...storage.Option) scaler.Source {
 	t.Helper()
 	s, err := storage.New(name, reader, opts...)
 	if err != nil {
