@@ -55,9 +55,19 @@ test-libraries: ## run the tests that drive the real job libraries (of npm, pinn
 	@cd test/libraries && npm ci --silent --no-audit --no-fund
 	@go test -tags libraries ./storage/preset/... ./storage/storagetest
 
+# KEDA and Kubernetes are built without cgo, as they are released, and once for the tests that use their packages.
+E2E = cd test/e2e && CGO_ENABLED=0 go
+
 .PHONY: test-keda
-test-keda: build deps ## run the real KEDA against the built binary (the first build takes some 15 minutes)
-	@cd test/e2e && go vet ./... && go test ./...
+test-keda: build deps ## run KEDA's own scalers against the built binary (the first build takes some 15 minutes)
+	@$(E2E) vet ./...
+	@$(E2E) test . ./rig ./faults $(ARGS)
+
+.PHONY: e2e
+e2e: ## run it all in a cluster: a control plane, KEDA, the built binary (needs root; the first build takes 30 minutes)
+	@scripts/deps node
+	@cd test/libraries && npm ci --silent --no-audit --no-fund
+	@$(E2E) test ./chain -count 1 -timeout 30m $(ARGS)
 
 .PHONY: fuzz
 fuzz: ## run each fuzz target (FUZZTIME=30s)
