@@ -2,6 +2,7 @@ package scaler
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	pb "github.com/kedacore/keda/v2/pkg/scalers/externalscaler"
@@ -21,9 +22,9 @@ func (s service) StreamIsActive(ref *pb.ScaledObjectRef, stream grpc.ServerStrea
 	names, _ := a.query.Names()
 	sub := s.hub.Subscribe(a.query.Source, names, a.query.Match) // before the first look, so that nothing falls between
 	defer sub.Close()
-	a.trigger.opened(sub)
-	defer a.trigger.closed(sub)
 	w := waker{Server: s.Server, asker: a, sub: sub, stream: stream}
+	a.trigger.opened(&w)
+	defer a.trigger.closed(&w)
 	return s.status(w.run(ctx, ref, s.permit(changed, &a)))
 }
 
@@ -66,6 +67,13 @@ type waker struct {
 	sub    *wake.Sub
 	stream grpc.ServerStreamingServer[pb.IsActiveResponse]
 	pulse  pulse
+	denied atomic.Bool // a poll has told KEDA since the last look that there is no work
+}
+
+// deny says that KEDA is being told that there is no work, whatever the stream has seen: it may scale to zero at once.
+func (w *waker) deny() {
+	w.denied.Store(true)
+	w.sub.Nudge()
 }
 
 // run looks and sends until the stream ends. It returns nil, or errMoved, for every end but a lost permission or
@@ -106,6 +114,9 @@ func (w *waker) run(ctx context.Context, ref *pb.ScaledObjectRef, leave permit) 
 // zero when none did. A source that cannot be read is no reason to say or to end anything: the next signal, or the
 // resync, checks again.
 func (w *waker) check(ctx context.Context, since, signalled time.Time) error {
+	if w.denied.Swap(false) {
+		w.pulse.active = false // a job that came since then is news to KEDA, though the stream may have seen no queue without one
+	}
 	view, err := w.source.probe(ctx, w.draining, &w.query, since)
 	if err != nil {
 		w.pulse.missed(time.Now())

@@ -72,6 +72,25 @@ func TestStreamWaitsAgainAsSoonAsAPollHasSaidInactive(t *testing.T) {
 	})
 }
 
+// A job that lands between such a poll and the stream's next look is unknown to KEDA, though the stream never sees the
+// queue empty.
+func TestJobRightAfterAPollHasSaidInactiveIsPushed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const read = 50 * time.Millisecond
+		store := newSlow(read)
+		store.Set("mail", memory.State{Running: 1})
+		b := serve(t, nil, source(t, "jobs", store))
+		h := b.listen(ref("queue", "mail"))
+		time.Sleep(5 * time.Second)
+		store.Finish("mail", 1)
+		b.wantActive(ref("queue", "mail"), false)
+		time.Sleep(read / 2)
+		store.Enqueue("mail", 1)
+		time.Sleep(1500 * time.Millisecond)
+		h.wantTrues(t, read, 5*time.Second+2*read)
+	})
+}
+
 // KEDA asks for the value right after a wake. A fresh zero from before it, or the little that the stream counted to
 // know enough, would send the worker away again.
 func TestValueAskedForAfterAWakeAgreesWithIt(t *testing.T) {
