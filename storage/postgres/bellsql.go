@@ -12,6 +12,7 @@ import (
 	"strings"
 	"text/template"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/leadsman/leadsman/storage/driver"
 )
@@ -56,7 +57,11 @@ func writeBell(text string, sql driver.SQL, schema string) (string, error) {
 	if strings.ContainsFunc(schema, unicode.IsControl) {
 		return "", fmt.Errorf("the schema's name, %q, holds a control character", schema)
 	}
-	t, err := template.New("bell").Funcs(template.FuncMap{"quote": quote, "literal": literal, "escape": escape}).Parse(text)
+	if err := checkSchema(schema); err != nil {
+		return "", err
+	}
+	funcs := template.FuncMap{"quote": quote, "literal": literal, "escape": escape, "shell": shell}
+	t, err := template.New("bell").Funcs(funcs).Parse(text)
 	if err != nil {
 		return "", err
 	}
@@ -94,6 +99,14 @@ func (bellData) Less(n int) int { return n - 1 }
 
 // In qualifies a name by the schema.
 func (d bellData) In(name string) string { return quote(d.Schema) + "." + quote(name) }
+
+// Tag is a dollar quote that does not occur in the schema's name, which is written between two of them.
+func (d bellData) Tag(name string) string {
+	for strings.Contains(d.Schema, "$"+name+"$") {
+		name += "_"
+	}
+	return "$" + name + "$"
+}
 
 // Comment is by what a reader knows the bell.
 func (d bellData) Comment() string {
@@ -145,8 +158,38 @@ func reindent(text, indent string) string {
 	return strings.Join(lines, "\n"+indent)
 }
 
-// literal makes a string constant of a text without backslashes.
-func literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
+// literal makes a string constant of any text, whatever standard_conforming_strings says.
+func literal(text string) string {
+	quoted := "'" + strings.ReplaceAll(text, "'", "''") + "'"
+	if strings.ContainsRune(text, '\\') {
+		return "E" + strings.ReplaceAll(quoted, `\`, `\\`)
+	}
+	return quoted
+}
 
 // escape makes a text fit for format's pattern.
 func escape(text string) string { return strings.ReplaceAll(text, "%", "%%") }
+
+// shell makes a word of a command of any text, for people to copy.
+func shell(text string) string {
+	if strings.ContainsFunc(text, func(c rune) bool { return c != '_' && !unicode.IsLetter(c) && !unicode.IsDigit(c) }) {
+		return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+	}
+	return text
+}
+
+// maxIdentifier is where PostgreSQL cuts names off, in bytes: what is longer would be another name.
+const maxIdentifier = 63
+
+// checkSchema refuses names that no schema has.
+func checkSchema(schema string) error {
+	switch {
+	case strings.ContainsRune(schema, 0):
+		return fmt.Errorf("the schema's name, %q, holds a zero byte", schema)
+	case len(schema) > maxIdentifier:
+		return fmt.Errorf("the schema's name, %q, is longer than PostgreSQL's %d bytes", schema, maxIdentifier)
+	case !utf8.ValidString(schema):
+		return fmt.Errorf("the schema's name, %q, is not UTF-8", schema)
+	}
+	return nil
+}

@@ -42,10 +42,10 @@ func compile(sql driver.SQL, schema string) (queries []query, version query, err
 	if err := layout.Check(sql); err != nil {
 		return nil, query{}, err
 	}
-	switch {
-	case strings.ContainsRune(schema, 0):
-		return nil, query{}, errors.New("the schema's name holds a zero byte")
-	case sql.Activity != "" && (sql.Static || sql.Query == ""):
+	if err := checkSchema(schema); err != nil {
+		return nil, query{}, err
+	}
+	if sql.Activity != "" && (sql.Static || sql.Query == "") {
 		return nil, query{}, errors.New("the preset's Activity needs a Query with parameters beside it")
 	}
 	for _, text := range layout.Queries(sql) {

@@ -6,7 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/leadsman/leadsman/storage/driver"
+	"github.com/leadsman/leadsman/storage/postgres"
 	"github.com/leadsman/leadsman/storage/storagetest"
 )
 
@@ -58,10 +61,70 @@ func Granted(t *testing.T, db *DB) string {
 // InASchema holds a preset to its tables being in a schema with an awkward name, which is not in the search path.
 func InASchema[F storagetest.Fixture](t *testing.T, preset driver.SQL, newFixture func(*DB) F) {
 	t.Helper()
-	const schema = `My "Jobs" x'; DROP`
-	url := storagetest.Postgres(t)
-	newFixture(PostgresIn(t, url, schema)).Insert("mail", 2)
-	if got := ReadQueue(t, OpenPostgres(t, preset, url, schema), "mail"); got.Ready != 2 {
-		t.Errorf("in schema %s: %+v, want 2 ready", schema, got)
+	for _, schema := range oddSchemas() {
+		url := storagetest.Postgres(t)
+		db := PostgresIn(t, url, schema)
+		f := newFixture(db)
+		f.Insert("mail", 2)
+		before := contents(db)
+		if got := ReadQueue(t, OpenPostgres(t, preset, url, schema), "mail"); got.Ready != 2 {
+			t.Errorf("in schema %s: %+v, want 2 ready", schema, got)
+		}
+		if preset.Bell != nil {
+			ringAndRemove(t, preset, db, schema, func() { f.Insert("mail", 1) })
+		}
+		if diff := cmp.Diff(before, contents(db)); diff != "" {
+			t.Errorf("in schema %s, what there is has changed (-before +after):\n%s", schema, diff)
+		}
+	}
+}
+
+// oddSchemas are names of schemas that would do something else than be names if they were put into SQL as they are: 63
+// bytes each at the most, which is what PostgreSQL takes.
+func oddSchemas() []string {
+	return []string{
+		`My "Jobs" x'; DROP SCHEMA public CASCADE; --`,
+		`{schema} @wants :limit $1 ? %s %1$I {{.S}} /* \' E'\\ é日\`,
+		`$queues$ $trigger$; $bell$; $$; DROP TABLE a; $queues_$`,
+	}
+}
+
+// contents is all tables and functions of a database that are not PostgreSQL's own, one a line.
+func contents(db *DB) (all string) {
+	db.tb.Helper()
+	db.Row(`SELECT coalesce(string_agg(line, E'\n' ORDER BY line), '') FROM (
+		SELECT c.relkind::text || ' ' || c.oid || ' ' || n.nspname || ' ' || c.relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n
+			ON n.oid = c.relnamespace WHERE n.nspname NOT LIKE 'pg\_%' AND n.nspname <> 'information_schema'
+		UNION ALL SELECT 'function ' || p.oid || ' ' || n.nspname || ' ' || p.proname FROM pg_catalog.pg_proc p
+			JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname NOT LIKE 'pg\_%' AND n.nspname <> 'information_schema'
+	) AS t(line)`, &all)
+	return all
+}
+
+// ringAndRemove installs the bell in a schema, twice, inserts, and takes it away again.
+func ringAndRemove(t *testing.T, preset driver.SQL, db *DB, schema string, insert func()) {
+	t.Helper()
+	text, err := postgres.BellSQL(preset, schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	drop, err := postgres.BellDropSQL(preset, schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	triggers := func() (n int) {
+		db.Row("SELECT count(*) FROM pg_catalog.pg_trigger WHERE tgname LIKE 'leadsman%' AND NOT tgisinternal", &n)
+		return n
+	}
+	for range 2 {
+		db.Exec(text)
+	}
+	if triggers() == 0 {
+		t.Errorf("in schema %s no trigger was made by:\n%s", schema, text)
+	}
+	insert()
+	db.Exec(drop)
+	if n := triggers(); n > 0 {
+		t.Errorf("in schema %s %d triggers are left by:\n%s", schema, n, drop)
 	}
 }
