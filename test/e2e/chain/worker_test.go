@@ -98,24 +98,36 @@ func (w *worker) manifests(by *release, s spec) string {
 		"server": map[string]any{"address": by.GRPC(), "url": "http://" + by.HTTP()},
 	}
 	maps.Copy(all, s)
-	text, err := yaml.Marshal(all)
+	return manifestsOf(w.t, all)
+}
+
+// manifestsOf are what `leadsman manifest` makes of a spec that leaves nothing to add.
+func manifestsOf(t *testing.T, s spec) string {
+	t.Helper()
+	text, err := yaml.Marshal(s)
 	if err != nil {
-		w.t.Fatal(err)
+		t.Fatal(err)
 	}
-	dir := w.t.TempDir()
+	dir := t.TempDir()
 	file := filepath.Join(dir, "spec.yaml")
 	if err := os.WriteFile(file, text, 0o600); err != nil {
-		w.t.Fatal(err)
+		t.Fatal(err)
 	}
-	return string(rig.Run(w.t, dir, "manifest", "-f", file))
+	return string(rig.Run(t, dir, "manifest", "-f", file))
 }
 
 // apply applies manifests and deletes what they made when the test ends.
 func (w *worker) apply(manifests string) {
 	w.t.Helper()
-	kube.Kubectl(w.t, strings.NewReader(manifests), "apply", "-f", "-")
-	w.t.Cleanup(func() {
-		kube.Kubectl(w.t, strings.NewReader(manifests), "delete", "--ignore-not-found", "--wait=false", "-f", "-")
+	apply(w.t, manifests)
+}
+
+// apply applies manifests by kubectl and deletes what they made when the test ends.
+func apply(t *testing.T, manifests string) {
+	t.Helper()
+	kube.Kubectl(t, strings.NewReader(manifests), "apply", "-f", "-")
+	t.Cleanup(func() {
+		kube.Kubectl(t, strings.NewReader(manifests), "delete", "--ignore-not-found", "--wait=false", "-f", "-")
 	})
 }
 
