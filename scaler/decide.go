@@ -30,7 +30,7 @@ type totals struct {
 // sum adds up the queues that q asks for.
 func sum(q *query.Query, queues []driver.Queue) totals {
 	var t totals
-	_, exact := q.Names()
+	exact := q.Exact()
 	for i := range queues {
 		if exact || q.Match(queues[i].Name) {
 			t.add(&queues[i])

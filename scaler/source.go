@@ -138,10 +138,11 @@ func (s *source) get(ctx context.Context, q *query.Query) (sample.View, error) {
 	return view, err // it names the source already
 }
 
-// probe answers a stream that waits: a read at since or later, unless stop is closed before.
-func (s *source) probe(ctx context.Context, stop <-chan struct{}, q *query.Query, since time.Time) (sample.View, error) {
-	limit := int64(q.Activation) + 1
-	view, err := s.samples.Probe(ctx, stop, wants(q), limit, since)
+// probe answers a stream that waits for more than so many jobs: a read at since or later, unless stop is closed before.
+func (s *source) probe(
+	ctx context.Context, stop <-chan struct{}, wants []driver.Want, activation float64, since time.Time,
+) (sample.View, error) {
+	view, err := s.samples.Probe(ctx, stop, wants, int64(activation)+1, since)
 	s.note(ctx, err, nil)
 	return view, err // it names the source already
 }
@@ -155,7 +156,7 @@ const (
 // note logs when the source stops or begins to answer, and seldom while it does not. covered is an error that an
 // older sample made up for.
 func (s *source) note(ctx context.Context, err, covered error) {
-	if errors.Is(ctx.Err(), context.Canceled) || errors.Is(err, sample.ErrClosed) {
+	if err != nil && (errors.Is(ctx.Err(), context.Canceled) || errors.Is(err, sample.ErrClosed)) {
 		return // the caller or the server goes away; that says nothing of the source
 	}
 	if err == nil {

@@ -102,7 +102,7 @@ func (s *Server) WatchQueue(ctx context.Context, id Identity, source, queue stri
 	if err != nil {
 		return err
 	}
-	sub := s.hub.Subscribe(src.Name(), []string{queue}, nil)
+	sub := s.hub.Subscribe(src.Name(), []string{queue}, nil, nil)
 	defer sub.Close()
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()

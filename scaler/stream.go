@@ -8,7 +8,9 @@ import (
 	pb "github.com/kedacore/keda/v2/pkg/scalers/externalscaler"
 	"google.golang.org/grpc"
 
+	"github.com/leadsman/leadsman/scaler/internal/sample"
 	"github.com/leadsman/leadsman/scaler/internal/wake"
+	"github.com/leadsman/leadsman/storage/driver"
 )
 
 // StreamIsActive sends true on open if there is work, and whenever work arrives. It never sends false, and it never
@@ -20,9 +22,10 @@ func (s service) StreamIsActive(ref *pb.ScaledObjectRef, stream grpc.ServerStrea
 		return s.status(err)
 	}
 	names, _ := a.query.Names()
-	sub := s.hub.Subscribe(a.query.Source, names, a.query.Match) // before the first look, so that nothing falls between
+	look := &looker{ctx: ctx, stop: s.draining, source: a.source, wants: wants(&a.query), activation: a.query.Activation}
+	sub := s.hub.Subscribe(a.query.Source, names, a.query.Match, look) // before the first look, so that nothing falls between
 	defer sub.Close()
-	w := waker{Server: s.Server, asker: a, sub: sub, stream: stream}
+	w := waker{Server: s.Server, asker: a, looker: look, sub: sub, stream: stream}
 	a.trigger.opened(&w)
 	defer a.trigger.closed(&w)
 	return s.status(w.run(ctx, ref, s.permit(changed, &a)))
@@ -64,6 +67,7 @@ type waker struct {
 	*Server
 	asker
 
+	looker *looker
 	sub    *wake.Sub
 	stream grpc.ServerStreamingServer[pb.IsActiveResponse]
 	pulse  pulse
@@ -81,10 +85,11 @@ func (w *waker) deny() {
 func (w *waker) run(ctx context.Context, ref *pb.ScaledObjectRef, leave permit) error {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
+	done := ctx.Done() // asked for once: the way to it is long
 	var signalled time.Time
 	var err error
 	for since := time.Now(); err == nil; {
-		if err = w.check(ctx, since, signalled); err != nil {
+		if err = w.check(since, signalled); err != nil {
 			break
 		}
 		timer.Stop()
@@ -93,7 +98,7 @@ func (w *waker) run(ctx context.Context, ref *pb.ScaledObjectRef, leave permit) 
 		}
 		signalled = time.Time{}
 		select {
-		case <-ctx.Done():
+		case <-done:
 			return nil
 		case <-w.draining:
 			return nil
@@ -113,11 +118,11 @@ func (w *waker) run(ctx context.Context, ref *pb.ScaledObjectRef, leave permit) 
 // check reads what is as new as since and sends true if it is due. signalled is when the signal came that led here;
 // zero when none did. A source that cannot be read is no reason to say or to end anything: the next signal, or the
 // resync, checks again.
-func (w *waker) check(ctx context.Context, since, signalled time.Time) error {
+func (w *waker) check(since, signalled time.Time) error {
 	if w.denied.Swap(false) {
 		w.pulse.active = false // a job that came since then is news to KEDA, though the stream may have seen no queue without one
 	}
-	view, err := w.source.probe(ctx, w.draining, &w.query, since)
+	view, err := w.looker.probe(since)
 	if err != nil {
 		w.pulse.missed(time.Now())
 		return nil //nolint:nilerr // see above; probe has logged it
@@ -140,4 +145,20 @@ func (w *waker) check(ctx context.Context, since, signalled time.Time) error {
 	w.trigger.woke(now, took)
 	w.source.meter.woke(took)
 	return nil
+}
+
+// A looker reads what a stream has to know.
+type looker struct {
+	ctx        context.Context //nolint:containedctx // the stream's
+	stop       <-chan struct{} // closed when no read is waited for any more
+	source     *source
+	wants      []driver.Want
+	activation float64 // how many jobs tell nothing yet
+}
+
+// Look implements wake.Looker: the streams of one queue mostly want the same of it, and find it read.
+func (l *looker) Look(since time.Time) { _, _ = l.probe(since) } // whoever finds nothing reads for itself
+
+func (l *looker) probe(since time.Time) (sample.View, error) {
+	return l.source.probe(l.ctx, l.stop, l.wants, l.activation, since)
 }

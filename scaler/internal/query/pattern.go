@@ -143,11 +143,14 @@ func cutPattern(list string) (pattern, rest string, more bool) {
 // Names returns the names of the queues and true when q names each of them, or false when it asks for all queues or
 // holds a glob.
 func (q Query) Names() ([]string, bool) {
-	if q.Queues == "" || wild(q.Queues) {
+	if !q.Exact() {
 		return nil, false
 	}
 	return q.Patterns(), true
 }
+
+// Exact tells whether q names each of its queues. It allocates nothing.
+func (q Query) Exact() bool { return q.Queues != "" && !wild(q.Queues) }
 
 // Patterns returns the queue patterns of q without their escapes; none means all queues. They are meant for access
 // checks and for people: a star or question mark that is part of a name (escaped in the metadata) cannot be told

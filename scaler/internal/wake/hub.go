@@ -8,6 +8,9 @@
 // goroutine per source, which [Hub.Close] joins. The first signal after a quiet time is passed on at once;
 // those that follow within Coalesce are passed on together. A Sub that is not armed, because its stream is
 // active and has nothing to wait for, hears of its signals at most once per Lag.
+//
+// Where very many wait for one queue, the dispatcher has one of them look first ([Looker]). The others find what it has
+// read, and need not all wait for that read.
 package wake
 
 import (
@@ -16,8 +19,12 @@ import (
 	"time"
 )
 
-// maxDirty is how many different queues a source may have dirty before all count as dirty.
-const maxDirty = 1024
+const (
+	// maxDirty is how many different queues a source may have dirty before all count as dirty.
+	maxDirty = 1024
+	// crowd is how many armed Subs of one queue are so many that one of them looks for all.
+	crowd = 16
+)
 
 // Options are the hub's two delays.
 type Options struct {
@@ -97,14 +104,21 @@ func (h *Hub) Subs(sourceName string) (open, armed int) {
 	return int(s.open.Load()), int(s.armed.Load())
 }
 
-// Subscribe asks for the signals of the named queues, or of all that match if names is empty. It is armed.
-// It returns nil for a source that does not exist.
-func (h *Hub) Subscribe(sourceName string, names []string, match func(queue string) bool) *Sub {
+// A Looker looks at its queues for all that wait for them, so that what it reads is there when they look.
+type Looker interface {
+	// Look reads what is as new as since. It is called by the hub, from any goroutine and as long as the Sub is open or
+	// a moment longer. It may block for as long as a read may take, and must return promptly once the server ends.
+	Look(since time.Time)
+}
+
+// Subscribe asks for the signals of the named queues, or of all that match if names is empty. It is armed. look may be
+// asked to look before others are told; nil is not. It returns nil for a source that does not exist.
+func (h *Hub) Subscribe(sourceName string, names []string, match func(queue string) bool, look Looker) *Sub {
 	s, ok := h.sources[sourceName]
 	if !ok {
 		return nil
 	}
-	sub := &Sub{source: s, names: names, match: match, c: make(chan struct{}, 1)}
+	sub := &Sub{source: s, names: names, match: match, look: look, c: make(chan struct{}, 1)}
 	s.add(sub)
 	sub.Arm(true)
 	return sub
@@ -115,6 +129,7 @@ type Sub struct {
 	source *source
 	names  []string
 	match  func(string) bool
+	look   Looker // nil for none
 	c      chan struct{}
 	armed  atomic.Bool
 	first  atomic.Int64 // instant of the first signal not yet taken; 0 for none

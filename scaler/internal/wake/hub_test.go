@@ -34,7 +34,7 @@ func TestFirstSignalArrivesAtOnceAndABurstIsCoalesced(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := newHub(t)
-		sub := h.Subscribe("src", []string{"mail"}, nil)
+		sub := h.Subscribe("src", []string{"mail"}, nil, nil)
 		defer sub.Close()
 		start := time.Now()
 		h.Signal("src", "mail")
@@ -64,9 +64,9 @@ func TestSignalReachesThoseItConcerns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := newHub(t)
-		named := h.Subscribe("src", []string{"mail", "video"}, nil)
-		glob := h.Subscribe("src", nil, func(q string) bool { return strings.HasPrefix(q, "mail") })
-		foreign := h.Subscribe("other", []string{"mail"}, nil)
+		named := h.Subscribe("src", []string{"mail", "video"}, nil, nil)
+		glob := h.Subscribe("src", nil, func(q string) bool { return strings.HasPrefix(q, "mail") }, nil)
+		foreign := h.Subscribe("other", []string{"mail"}, nil, nil)
 		for _, c := range []struct {
 			queue                string
 			named, glob, foreign bool
@@ -96,7 +96,7 @@ func TestUnarmedSubHearsOnceASecond(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := newHub(t)
-		sub := h.Subscribe("src", []string{"mail"}, nil)
+		sub := h.Subscribe("src", []string{"mail"}, nil, nil)
 		defer sub.Close()
 		sub.Arm(false)
 		rings := 0
@@ -117,7 +117,7 @@ func TestBusyQueueDoesNotHoldUpAnother(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := newHub(t)
-		busy, idle := h.Subscribe("src", []string{"busy"}, nil), h.Subscribe("src", []string{"idle"}, nil)
+		busy, idle := h.Subscribe("src", []string{"busy"}, nil, nil), h.Subscribe("src", []string{"idle"}, nil, nil)
 		defer busy.Close()
 		defer idle.Close()
 		busy.Arm(false)
@@ -139,7 +139,7 @@ func TestArmingRingsForWhatWasMissed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := newHub(t)
-		sub := h.Subscribe("src", []string{"mail"}, nil)
+		sub := h.Subscribe("src", []string{"mail"}, nil, nil)
 		defer sub.Close()
 		sub.Arm(false)
 		h.Signal("src", "mail")
@@ -165,7 +165,7 @@ func TestTakeCoversTheLastSignal(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := newHub(t)
-		sub := h.Subscribe("src", []string{"mail"}, nil)
+		sub := h.Subscribe("src", []string{"mail"}, nil, nil)
 		defer sub.Close()
 		start := time.Now()
 		for range 5 { // the reader is slow: five rounds before it takes
@@ -191,7 +191,7 @@ func TestSignalNeverBlocksAndItsMemoryIsBounded(t *testing.T) {
 		if !time.Now().Equal(start) {
 			t.Error("Signal blocked")
 		}
-		sub := h.Subscribe("src", []string{"q99999"}, nil) // beyond the bound: all count as dirty
+		sub := h.Subscribe("src", []string{"q99999"}, nil, nil) // beyond the bound: all count as dirty
 		h.Start()
 		if !rung(sub) {
 			t.Error("a signal was lost")
@@ -207,7 +207,7 @@ func TestSignalOfAnUnknownSourceIsRefused(t *testing.T) {
 	if h.Signal("nowhere", "mail") {
 		t.Error("Signal took an unknown source")
 	}
-	if h.Subscribe("nowhere", nil, nil) != nil {
+	if h.Subscribe("nowhere", nil, nil, nil) != nil {
 		t.Error("Subscribe took an unknown source")
 	}
 }

@@ -12,9 +12,9 @@ import (
 func TestReachCountsThoseThatASignalConcerns(t *testing.T) {
 	t.Parallel()
 	h := newHub(t)
-	mail := h.Subscribe("src", []string{"mail"}, nil)
-	glob := h.Subscribe("src", nil, func(q string) bool { return strings.HasPrefix(q, "mail") })
-	video := h.Subscribe("src", []string{"video"}, nil)
+	mail := h.Subscribe("src", []string{"mail"}, nil, nil)
+	glob := h.Subscribe("src", nil, func(q string) bool { return strings.HasPrefix(q, "mail") }, nil)
+	video := h.Subscribe("src", []string{"video"}, nil, nil)
 	defer mail.Close()
 	defer glob.Close()
 	defer video.Close()

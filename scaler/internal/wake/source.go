@@ -161,40 +161,120 @@ func (s *source) dispatch(opts Options, stop <-chan struct{}) {
 }
 
 // round rings every armed Sub that a dirty queue concerns, and notes the others as lagging. It says whether there
-// was one to ring.
+// was one to ring. Crowds are rung last, because somebody has to look first.
 func (s *source) round(lagging map[*Sub]int64) (rang bool) {
 	dirty, all := s.take()
-	now := s.now()
-	tell := func(sub *Sub, first int64) {
-		if sub.hear(first, now) {
-			rang = true
-		} else if _, ok := lagging[sub]; !ok {
-			lagging[sub] = first
-		}
+	r := round{source: s, now: s.now(), lagging: lagging}
+	if crowds := r.tellFew(dirty, all); len(crowds) > 0 {
+		r.lookFor(crowds)
+		r.tellCrowds(crowds)
 	}
+	return r.rang
+}
+
+// A round passes on what was dirty at one instant.
+type round struct {
+	source  *source
+	now     int64 // instant of the dispatch; what is read must be as new
+	lagging map[*Sub]int64
+	rang    bool
+}
+
+// A crowded queue is one that very many armed Subs wait for.
+type crowded struct {
+	queue string
+	first int64 // instant of its first signal
+	lead  *Sub
+}
+
+// tellFew tells all but the Subs of crowded queues, which it returns.
+func (r *round) tellFew(dirty map[string]int64, all int64) (crowds []crowded) {
+	s := r.source
 	s.subsMu.RLock()
 	defer s.subsMu.RUnlock()
 	if all != 0 {
 		for sub := range s.patterns {
-			tell(sub, all)
+			r.tell(sub, all)
 		}
-		for _, subs := range s.byQueue {
-			for sub := range subs {
-				tell(sub, all)
-			}
+		for queue := range s.byQueue {
+			crowds = r.tellQueue(crowds, queue, all)
 		}
 	}
 	for queue, at := range dirty {
-		for sub := range s.byQueue[queue] {
-			tell(sub, at)
+		if all == 0 {
+			crowds = r.tellQueue(crowds, queue, at)
 		}
 		for sub := range s.patterns {
 			if sub.match(queue) {
-				tell(sub, at)
+				r.tell(sub, at)
 			}
 		}
 	}
-	return rang
+	return crowds
+}
+
+// tellQueue tells the Subs of the queue, unless it is crowded and so to be added to crowds.
+func (r *round) tellQueue(crowds []crowded, queue string, first int64) []crowded {
+	subs := r.source.byQueue[queue]
+	if lead := leader(subs); lead != nil {
+		return append(crowds, crowded{queue, first, lead})
+	}
+	for sub := range subs {
+		r.tell(sub, first)
+	}
+	return crowds
+}
+
+// leader returns one who can look for a crowd of armed Subs; nil where there is no crowd, or nobody can.
+func leader(subs map[*Sub]struct{}) *Sub {
+	if len(subs) < crowd {
+		return nil
+	}
+	var lead *Sub
+	armed := 0
+	for sub := range subs {
+		if !sub.armed.Load() {
+			continue
+		}
+		armed++
+		if lead == nil && sub.look != nil {
+			lead = sub
+		}
+		if armed >= crowd && lead != nil {
+			return lead
+		}
+	}
+	return nil
+}
+
+// lookFor has one Sub of each crowd look, all at once. No lock is held meanwhile.
+func (r *round) lookFor(crowds []crowded) {
+	since := r.source.base.Add(time.Duration(r.now))
+	var looks sync.WaitGroup
+	for _, c := range crowds[1:] {
+		looks.Go(func() { c.lead.look.Look(since) })
+	}
+	crowds[0].lead.look.Look(since)
+	looks.Wait()
+}
+
+func (r *round) tellCrowds(crowds []crowded) {
+	r.source.subsMu.RLock()
+	defer r.source.subsMu.RUnlock()
+	for _, c := range crowds {
+		for sub := range r.source.byQueue[c.queue] {
+			r.tell(sub, c.first)
+		}
+	}
+}
+
+// tell rings one Sub, or notes that it lags.
+func (r *round) tell(sub *Sub, first int64) {
+	if sub.hear(first, r.now) {
+		r.rang = true
+	} else if _, ok := r.lagging[sub]; !ok {
+		r.lagging[sub] = first
+	}
 }
 
 func pause(d time.Duration, stop <-chan struct{}) {
