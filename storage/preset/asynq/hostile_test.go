@@ -13,3 +13,7 @@ func FuzzPlan(f *testing.F) { redistest.Fuzz(f, asynq.Preset.Redis, driver.Redis
 func TestHostileValuesCostNoMoreThanTheirSize(t *testing.T) {
 	redistest.Hostile(t, asynq.Preset.Redis, driver.RedisOptions{})
 }
+
+func TestQueuesOfOddNamesAreReadByThem(t *testing.T) {
+	redistest.Names(t, asynq.Preset.Redis, driver.RedisOptions{}, newFixture)
+}

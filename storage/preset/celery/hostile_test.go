@@ -13,3 +13,7 @@ func FuzzPlan(f *testing.F) { redistest.Fuzz(f, celery.Preset.Redis, driver.Redi
 func TestHostileValuesCostNoMoreThanTheirSize(t *testing.T) {
 	redistest.Hostile(t, celery.Preset.Redis, driver.RedisOptions{})
 }
+
+func TestQueuesOfOddNamesAreReadByThem(t *testing.T) {
+	redistest.Names(t, celery.Preset.Redis, driver.RedisOptions{}, newFixture)
+}

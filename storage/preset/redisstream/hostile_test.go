@@ -13,3 +13,7 @@ func FuzzPlan(f *testing.F) { redistest.Fuzz(f, redisstream.Preset.Redis, driver
 func TestHostileValuesCostNoMoreThanTheirSize(t *testing.T) {
 	redistest.Hostile(t, redisstream.Preset.Redis, driver.RedisOptions{})
 }
+
+func TestQueuesOfOddNamesAreReadByThem(t *testing.T) {
+	redistest.Names(t, redisstream.Preset.Redis, driver.RedisOptions{}, newFixture)
+}

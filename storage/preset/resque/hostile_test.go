@@ -13,3 +13,7 @@ func FuzzPlan(f *testing.F) { redistest.Fuzz(f, resque.Preset.Redis, driver.Redi
 func TestHostileValuesCostNoMoreThanTheirSize(t *testing.T) {
 	redistest.Hostile(t, resque.Preset.Redis, driver.RedisOptions{})
 }
+
+func TestQueuesOfOddNamesAreReadByThem(t *testing.T) {
+	redistest.Names(t, resque.Preset.Redis, driver.RedisOptions{}, newFixture)
+}

@@ -13,3 +13,7 @@ func FuzzPlan(f *testing.F) { redistest.Fuzz(f, rq.Preset.Redis, driver.RedisOpt
 func TestHostileValuesCostNoMoreThanTheirSize(t *testing.T) {
 	redistest.Hostile(t, rq.Preset.Redis, driver.RedisOptions{})
 }
+
+func TestQueuesOfOddNamesAreReadByThem(t *testing.T) {
+	redistest.Names(t, rq.Preset.Redis, driver.RedisOptions{}, newFixture)
+}
