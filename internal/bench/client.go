@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	pb "github.com/kedacore/keda/v2/pkg/scalers/externalscaler"
@@ -64,10 +62,14 @@ func (c client) discover(ctx context.Context, refs []*pb.ScaledObjectRef) ([]tri
 		if err != nil {
 			return nil, err
 		}
-		name := spec.GetMetricSpecs()[0].GetMetricName()
-		triggers[i] = trigger{ref, &pb.GetMetricsRequest{ScaledObjectRef: ref, MetricName: name}}
+		triggers[i] = trigger{ref, metricOf(ref, spec.GetMetricSpecs()[0].GetMetricName())}
 	}
 	return triggers, nil
+}
+
+// metricOf asks for a metric of a ScaledObject.
+func metricOf(ref *pb.ScaledObjectRef, name string) *pb.GetMetricsRequest {
+	return &pb.GetMetricsRequest{ScaledObjectRef: ref, MetricName: name}
 }
 
 // poll asks once, as KEDA does at each pollingInterval.
@@ -81,37 +83,23 @@ func (c client) poll(ctx context.Context, t trigger) error {
 
 // pollAll polls each trigger once, so many at a time.
 func (c client) pollAll(ctx context.Context, triggers []trigger, atOnce int) error {
-	var group errgroup.Group // goes on after an error
+	return forEach(triggers, atOnce, func(t trigger) error { return c.poll(ctx, t) })
+}
+
+// forEach calls f for each trigger, so many at a time, and goes on after an error.
+func forEach(triggers []trigger, atOnce int, f func(trigger) error) error {
+	var group errgroup.Group
 	group.SetLimit(atOnce)
 	for _, t := range triggers {
-		group.Go(func() error { return c.poll(ctx, t) })
+		group.Go(func() error { return f(t) })
 	}
 	return group.Wait()
 }
 
 // pollSteadily polls the triggers in turn, at an even rate per second, for a while, and returns how many of the polls
-// failed. A poll does not wait for those before it.
+// failed.
 func (c client) pollSteadily(ctx context.Context, triggers []trigger, rate float64, lasts time.Duration) (polls, failed int, err error) {
-	var asking sync.WaitGroup
-	var failures atomic.Int64
-	for start := time.Now(); ctx.Err() == nil; polls++ {
-		at := time.Duration(float64(polls) / rate * float64(time.Second))
-		if at >= lasts {
-			break
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(time.Until(start.Add(at))):
-		}
-		t := triggers[polls%len(triggers)]
-		asking.Go(func() {
-			if c.poll(ctx, t) != nil {
-				failures.Add(1)
-			}
-		})
-	}
-	asking.Wait()
-	return polls, int(failures.Load()), ctx.Err()
+	return steadyLoop(ctx, rate, lasts, func(i int) error { return c.poll(ctx, triggers[i%len(triggers)]) })
 }
 
 // listen opens a StreamIsActive and calls heard at each true, until the stream ends.

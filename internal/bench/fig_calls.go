@@ -3,90 +3,106 @@ package main
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 )
 
 const (
 	callObjects = 1000 // ScaledObjects that are asked for
+	callQueues  = 100  // that they have between them
 	callers     = 64   // at once, on one connection
 )
+
+const againstConstant = "bare grpc-go server with constant answers"
 
 // measureCalls is how many GetMetrics and IsActive calls a server answers, as KEDA's pairs from many callers at once.
 // The client shares the machine with the server and takes most of it, so the processor time that the server itself
 // spends on a call stands beside the throughput.
 func measureCalls(b *bed) []row {
 	url := b.cluster().Database(b)
-	fillQueues(b, url, 100)
-	ours := newCallee(b, b.leadsman(url, nil))
-	limit := newCallee(b, b.bare())
+	fillQueues(b, url, callQueues)
+	ours := newCallee(b, b.leadsman(url, nil), callObjects)
+	limit := newCallee(b, b.bare(), callObjects)
 	for range pick(b, 6, 2) {
 		for _, c := range []*callee{ours, limit} {
-			c.run(b, pick(b, 1500*time.Millisecond, 500*time.Millisecond))
+			c.run(b, callers, pick(b, 1500*time.Millisecond, 500*time.Millisecond), c.pair)
 		}
 	}
-	const against = "bare grpc-go server with constant answers"
 	what := fmt.Sprintf("GetMetrics + IsActive, %d callers: ", callers)
 	return []row{
-		{what + "calls", perSecond(median(ours.rates)), perSecond(median(limit.rates)), against, ratioAtLeast(0.9)},
-		{what + "p99", took(median(ours.p99s)), took(median(limit.p99s)), against, target{}},
-		{"the server's processor time per call", took(median(ours.costs)), took(median(limit.costs)), against, target{}},
+		{what + "calls", perSecond(median(ours.rates)), perSecond(median(limit.rates)), againstConstant, ratioAtLeast(0.9)},
+		{what + "p99", took(median(ours.p99s)), took(median(limit.p99s)), againstConstant, target{}},
+		{"the server's processor time per call", took(median(ours.costs)), took(median(limit.costs)), againstConstant, target{}},
 	}
 }
 
 // A callee is one server that is called.
 type callee struct {
+	loaded
+
 	server   *process
 	client   client
 	triggers []trigger
-	rates    []float64 // calls per second, by run
-	p99s     []time.Duration
-	costs    []time.Duration
+	watch    stopwatch
 }
 
-func newCallee(b *bed, server *process) *callee {
+// newCallee discovers and polls n objects, to warm up.
+func newCallee(b *bed, server *process, n int) *callee {
 	c := &callee{server: server, client: b.dial(server)}
 	var err error
-	c.triggers, err = c.client.discover(b.ctx, c.client.objects(callObjects, over(100)))
+	c.triggers, err = c.client.discover(b.ctx, c.client.objects(n, over(callQueues)))
 	b.must(err)
-	b.must(c.client.pollAll(b.ctx, c.triggers, callers)) // to warm up
+	b.must(c.client.pollAll(b.ctx, c.triggers, callers))
 	return c
 }
 
-// run calls for a while and notes how it went.
-func (c *callee) run(b *bed, lasts time.Duration) {
-	latencies := make([][]time.Duration, callers)
-	var next atomic.Int64
-	ctx, cancel := context.WithTimeout(b.ctx, lasts)
-	defer cancel()
-	group, _ := errgroup.WithContext(ctx)
-	used, start := b.cpu(c.server), time.Now()
-	for i := range callers {
-		group.Go(func() error {
-			for ctx.Err() == nil {
-				t := c.triggers[int(next.Add(1))%len(c.triggers)]
-				asked := time.Now()
-				if _, err := c.client.GetMetrics(b.ctx, t.get); err != nil {
-					return err
-				}
-				between := time.Now()
-				if _, err := c.client.IsActive(b.ctx, t.ref); err != nil {
-					return err
-				}
-				latencies[i] = append(latencies[i], between.Sub(asked), time.Since(between))
-			}
-			return nil
-		})
+// An asking asks one or more things about a trigger.
+type asking func(ctx context.Context, t trigger) error
+
+// run has callers ask for a while and notes how it went.
+func (c *callee) run(b *bed, atOnce int, lasts time.Duration, ask asking) {
+	used := b.cpu(c.server)
+	lasted, err := closedLoop(b.ctx, atOnce, lasts, func(i int) error { return ask(b.ctx, c.triggers[i%len(c.triggers)]) })
+	b.must(err)
+	c.note(&c.watch, lasted, b.cpu(c.server)-used)
+}
+
+// metrics, active and spec each time one call.
+func (c *callee) metrics(ctx context.Context, t trigger) error {
+	return c.watch.of(func() error {
+		_, err := c.client.GetMetrics(ctx, t.get)
+		return err
+	})
+}
+
+func (c *callee) active(ctx context.Context, t trigger) error {
+	return c.watch.of(func() error {
+		_, err := c.client.IsActive(ctx, t.ref)
+		return err
+	})
+}
+
+func (c *callee) spec(ctx context.Context, t trigger) error {
+	return c.watch.of(func() error {
+		_, err := c.client.GetMetricSpec(ctx, t.ref)
+		return err
+	})
+}
+
+// pair is what KEDA asks for each HPA.
+func (c *callee) pair(ctx context.Context, t trigger) error {
+	if err := c.metrics(ctx, t); err != nil {
+		return err
 	}
-	b.must(group.Wait())
-	elapsed, used := time.Since(start), b.cpu(c.server)-used
-	var all []time.Duration
-	for _, some := range latencies {
-		all = append(all, some...)
+	return c.active(ctx, t)
+}
+
+// all is what KEDA asks at each pollingInterval.
+func (c *callee) all(ctx context.Context, t trigger) error {
+	if err := c.active(ctx, t); err != nil {
+		return err
 	}
-	c.rates = append(c.rates, float64(len(all))/elapsed.Seconds())
-	c.p99s = append(c.p99s, percentile(all, 0.99))
-	c.costs = append(c.costs, used/time.Duration(len(all)))
+	if err := c.spec(ctx, t); err != nil {
+		return err
+	}
+	return c.metrics(ctx, t)
 }

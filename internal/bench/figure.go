@@ -18,6 +18,9 @@ var figures = []figure{
 	{"wake-redis", measureWakeRedis},
 	{"tracking", measureTracking},
 	{"calls", measureCalls},
+	{"load", measureLoad},
+	{"shared", measureShared},
+	{"crowd", measureCrowd},
 	{"statements", measureStatements},
 	{"sample", measureSample},
 	{"insert", measureInsert},
@@ -74,6 +77,11 @@ func perSecond(x float64) quantity {
 // kibibytes is a size, given in bytes.
 func kibibytes(x float64) quantity {
 	return quantity{x, func(v float64) string { return fmt.Sprintf("%.1f KiB", v/1024) }}
+}
+
+// mebibytes is a size, given in bytes.
+func mebibytes(x float64) quantity {
+	return quantity{x, func(v float64) string { return fmt.Sprintf("%.1f MiB", v/(1<<20)) }}
 }
 
 // percent is a share, given as a fraction.
