@@ -1,8 +1,11 @@
 package chain
 
 import (
+	"crypto/tls"
 	"sync/atomic"
 	"testing"
+
+	"google.golang.org/grpc/credentials"
 
 	"github.com/leadsman/leadsman/test/e2e/cluster"
 	"github.com/leadsman/leadsman/test/e2e/rig"
@@ -39,4 +42,22 @@ func prepare(t *testing.T, names cluster.Release, config string) *release {
 		r.replicas = append(r.replicas, replica)
 	}
 	return r
+}
+
+// tlsConfig is a configuration with TLS whose client certificates may read.
+const tlsConfig = `
+grpc: {tls: {certFile: tls.crt, keyFile: tls.key, clientCAFile: ca.crt}}
+clients: [{id: keda, san: "` + operator + `", scopes: [read]}]
+`
+
+// operator is the name in the certificate of KEDA's operator.
+const operator = "spiffe://cluster/ns/keda/sa/keda-operator"
+
+// certify gives the replicas certificates of an authority for the names of their Services, and has them trust its clients.
+func (r *release) certify(ca *rig.Authority) {
+	for _, replica := range r.replicas {
+		// Health is open to everybody; that the certificate is right is for KEDA to see.
+		replica.Credentials = credentials.NewTLS(&tls.Config{InsecureSkipVerify: true})
+		replica.Certify(ca.Server(r.Service()), ca.PEM)
+	}
 }

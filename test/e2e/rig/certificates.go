@@ -36,11 +36,11 @@ func NewAuthority(tb testing.TB, name string) *Authority {
 	return ca
 }
 
-// Server makes a certificate for a server on 127.0.0.1.
-func (ca *Authority) Server() Pair {
+// Server makes a certificate for a server on 127.0.0.1 that has these names, too.
+func (ca *Authority) Server(names ...string) Pair {
 	ca.tb.Helper()
 	return ca.sign(&x509.Certificate{
-		Subject: pkix.Name{CommonName: "leadsman"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		Subject: pkix.Name{CommonName: "leadsman"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, DNSNames: names,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	})
 }
