@@ -2,11 +2,15 @@ package page
 
 import (
 	"encoding/json"
+	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/leadsman/leadsman/scaler"
@@ -102,5 +106,58 @@ func TestAFormBeyondItsBoundIsRefused(t *testing.T) {
 	b := serve(t, scaler.Access{}, source(t, "jobs", memory.New()))
 	if _, body, code := b.explain(explainForm{Text: strings.Repeat("x", 16<<20)}); code != http.StatusBadRequest || len(body) > 1000 {
 		t.Errorf("%d %.300s", code, body)
+	}
+}
+
+// Readers that never read hold their places for as long as their connections take what is written, cost a bounded memory,
+// and keep nobody from asking what is no stream. With their connections they are gone.
+func TestReadersThatNeverReadHoldOnlyTheirPlaces(t *testing.T) {
+	store := memory.New()
+	for i := range 1000 {
+		store.Set(fmt.Sprintf("queue-%d", i), memory.State{Ready: 1})
+	}
+	b := serve(t, scaler.Access{}, source(t, "jobs", store))
+	server := b.loopback()
+	addr := server.Listener.Addr().String()
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	var deaf []net.Conn
+	for range maxStreams + 20 {
+		conn, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		deaf = append(deaf, conn)
+		if _, err := io.WriteString(conn, "GET /page/events HTTP/1.1\r\nHost: leadsman\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	waitUntil(t, "all places are taken", func() bool { return len(b.page.slots) == maxStreams })
+	for i := range 2000 {
+		store.Enqueue(fmt.Sprintf("queue-%d", i%1000), 1)
+	}
+	if _, body, code := b.explain(explainForm{Text: "queue: queue-1"}); code != http.StatusOK || !strings.Contains(body, `"value":`) {
+		t.Errorf("%d %s", code, body)
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if used := int64(after.HeapAlloc) - int64(before.HeapAlloc); used > maxStreams<<20 {
+		t.Errorf("%d bytes are in use by %d streams", used, maxStreams)
+	}
+	for _, conn := range deaf {
+		conn.Close()
+	}
+	waitUntil(t, "all places are free", func() bool { return len(b.page.slots) == 0 })
+}
+
+// waitUntil waits for what other goroutines bring about.
+func waitUntil(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !condition(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("not within a minute: " + what)
+		}
 	}
 }
