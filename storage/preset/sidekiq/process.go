@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	maxProcesses = 1000 // how many processes are looked at
+	maxProcesses = 1000    // how many processes are looked at
+	maxThreads   = 1 << 31 // of one, and jobs that it runs: sums of what anybody may have written stay numbers
 	beatAge      = time.Minute
 )
 
@@ -42,6 +43,7 @@ func parseProcess(reply *driver.RedisReply) *process {
 	if p.busy, err = strconv.ParseInt(fields[2], 10, 64); err != nil {
 		p.busy = -1
 	}
+	p.busy = min(p.busy, maxThreads)
 	var info info
 	if json.Unmarshal([]byte(fields[0]), &info) != nil {
 		return p
@@ -71,19 +73,21 @@ func (i info) serves() (queues []string, threads map[string]int64) {
 	threads = map[string]int64{}
 	for _, capsule := range i.Capsules {
 		for queue := range capsule.Weights {
-			threads[queue] += max(capsule.Concurrency, 0)
+			threads[queue] = min(threads[queue]+bounded(capsule.Concurrency), maxThreads)
 			queues = append(queues, queue)
 		}
 	}
 	if len(queues) == 0 {
 		for _, queue := range i.Queues {
-			threads[queue] = max(i.Concurrency, 0)
+			threads[queue] = bounded(i.Concurrency)
 		}
 		queues = slices.Clone(i.Queues)
 	}
 	slices.Sort(queues)
 	return slices.Compact(queues), threads
 }
+
+func bounded(threads int64) int64 { return min(max(threads, 0), maxThreads) }
 
 // serves says whether the process takes jobs of a queue, or might.
 func (p *process) serves(queue string) bool { return !p.known || slices.Contains(p.queues, queue) }
