@@ -21,6 +21,10 @@ func TestMain(m *testing.M) {
 	os.Exit(cluster.Main(*logs, func(c *cluster.Cluster) int {
 		kube = c
 		defer rig.Remove()
-		return storagetest.Main(m, goleak.IgnoreCurrent())
+		// The cluster's programs are waited for, those too that a test has started again.
+		waits := goleak.IgnoreAnyFunction("github.com/leadsman/leadsman/test/e2e/cluster.(*program).start.func1")
+		// Its client connects anew where a connection was lost.
+		connects := goleak.IgnoreAnyFunction("golang.org/x/net/http2.(*clientConnReadLoop).run")
+		return storagetest.Main(m, goleak.IgnoreCurrent(), waits, connects)
 	}))
 }

@@ -28,7 +28,7 @@ func TestWorkersFollowTheBacklogWhenKEDAPolls(t *testing.T) {
 			token := rig.NewToken(t, "keda", "--queue", "mail")
 			w := newWorker(t, corev1.EnvVar{Name: "LEADSMAN_TOKEN", Value: token.Token})
 			w.secret("leadsman-token", map[string]string{"token": token.Token})
-			manifests := w.manifests(install(t, app.Source()+rig.TokensConfig(token)), spec{
+			manifests := w.manifests(install(t, app.Source()+"http: {auth: token}\n"+rig.TokensConfig(token)), spec{
 				"mode": tc.mode, "target": 10, "tokenFrom": tc.tokenFrom,
 			})
 			if tc.url != nil {
