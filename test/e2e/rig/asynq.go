@@ -2,6 +2,7 @@ package rig
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -46,10 +47,29 @@ func (a *AsynqApp) Source() string {
 	return fmt.Sprintf("sources: {mail: {url: %q, preset: asynq}}\n", a.Server.URL())
 }
 
-// Enqueue adds a task to the queue mail.
+// Enqueue adds a task, to the queue mail unless opts name another.
 func (a *AsynqApp) Enqueue(opts ...asynq.Option) {
 	a.tb.Helper()
-	if _, err := a.client.EnqueueContext(a.tb.Context(), asynq.NewTask("mail", nil), append(opts, asynq.Queue("mail"))...); err != nil {
+	if _, err := a.client.EnqueueContext(a.tb.Context(), asynq.NewTask("mail", nil), append([]asynq.Option{asynq.Queue("mail")}, opts...)...); err != nil {
+		a.tb.Fatal(err)
+	}
+}
+
+// EnqueueOnce adds a task with an id, if there is none in the queue. After an error it may or may not be there.
+func (a *AsynqApp) EnqueueOnce(ctx context.Context, queue, id string) error {
+	_, err := a.client.EnqueueContext(ctx, asynq.NewTask("mail", nil), asynq.Queue(queue), asynq.TaskID(id))
+	if errors.Is(err, asynq.ErrTaskIDConflict) {
+		return nil
+	}
+	return err
+}
+
+// Discard deletes all tasks of a queue that wait.
+func (a *AsynqApp) Discard(queue string) {
+	a.tb.Helper()
+	inspector := asynq.NewInspector(a.redis)
+	defer inspector.Close()
+	if _, err := inspector.DeleteAllPendingTasks(queue); err != nil {
 		a.tb.Fatal(err)
 	}
 }

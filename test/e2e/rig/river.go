@@ -25,7 +25,9 @@ type RiverApp struct {
 }
 
 // A mail is the app's one kind of job.
-type mail struct{}
+type mail struct {
+	ID string `json:"id,omitempty" river:"unique"` // "" for a job that is like any other
+}
 
 // Kind implements river.JobArgs.
 func (mail) Kind() string { return "mail" }
@@ -86,6 +88,21 @@ func (a *RiverApp) insert(n int, opts river.InsertOpts) {
 	}
 }
 
+// EnqueueOnce inserts a job with an id, if there is none in the queue. After an error it may or may not be there.
+func (a *RiverApp) EnqueueOnce(ctx context.Context, queue, id string) error {
+	once := river.UniqueOpts{ByArgs: true, ByQueue: true}
+	_, err := a.client.Insert(ctx, mail{ID: id}, &river.InsertOpts{Queue: queue, UniqueOpts: once})
+	return err
+}
+
+// Discard deletes all jobs of a queue.
+func (a *RiverApp) Discard(queue string) {
+	a.tb.Helper()
+	if _, err := a.pool.Exec(a.tb.Context(), `DELETE FROM river_job WHERE queue = $1`, queue); err != nil {
+		a.tb.Fatal(err)
+	}
+}
+
 // EnqueueElsewhere inserts n jobs as River's clients for other languages do: they take any name and notify nobody.
 func (a *RiverApp) EnqueueElsewhere(queue string, n int) {
 	a.tb.Helper()
@@ -126,6 +143,16 @@ func (a *RiverApp) Work(queue string) {
 		}
 		return n == 0
 	})
+}
+
+// Number asks the app's database for one number.
+func (a *RiverApp) Number(query string, args ...any) int64 {
+	a.tb.Helper()
+	var n int64
+	if err := a.pool.QueryRow(context.WithoutCancel(a.tb.Context()), query, args...).Scan(&n); err != nil {
+		a.tb.Fatal(err)
+	}
+	return n
 }
 
 // logger passes River's warnings on to the test.

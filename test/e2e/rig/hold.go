@@ -1,0 +1,90 @@
+package rig
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hibiken/asynq"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+)
+
+// A hold keeps jobs running that a worker has claimed.
+type hold struct {
+	claimed chan struct{} // one for each
+	open    chan struct{} // closed to let them be done
+}
+
+func newHold(n int) *hold { return &hold{claimed: make(chan struct{}, n), open: make(chan struct{})} }
+
+// run is a job that takes until it is let go.
+func (h *hold) run(ctx context.Context) error {
+	h.claimed <- struct{}{}
+	select {
+	case <-h.open:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// await waits until all are claimed.
+func (h *hold) await(tb testing.TB) {
+	tb.Helper()
+	Eventually(tb, startTimeout, "the worker has claimed all jobs", func() bool { return len(h.claimed) == cap(h.claimed) })
+}
+
+// Hold runs workers that claim n jobs of a queue and are busy with them until release is called, which returns when the jobs
+// are done and the workers gone. The end of the test releases them at the latest.
+func (a *RiverApp) Hold(queue string, n int) (release func()) {
+	a.tb.Helper()
+	h := newHold(n)
+	workers := river.NewWorkers()
+	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, _ *river.Job[mail]) error { return h.run(ctx) }))
+	client, err := river.NewClient(riverpgxv5.New(a.pool), &river.Config{
+		Logger:            a.logger(),
+		Workers:           workers,
+		Queues:            map[string]river.QueueConfig{queue: {MaxWorkers: n}},
+		JobTimeout:        -1, // none
+		FetchPollInterval: 100 * time.Millisecond,
+	})
+	if err != nil {
+		a.tb.Fatal(err)
+	}
+	ctx := context.WithoutCancel(a.tb.Context())
+	if err := client.Start(ctx); err != nil {
+		a.tb.Fatal(err)
+	}
+	release = sync.OnceFunc(func() {
+		close(h.open)
+		if err := client.Stop(ctx); err != nil {
+			a.tb.Error(err)
+		}
+	})
+	a.tb.Cleanup(release)
+	h.await(a.tb)
+	return release
+}
+
+// Hold runs a worker that claims n tasks of the queue mail and is busy with them until release is called, which returns when the
+// tasks are done and the worker gone. The end of the test releases them at the latest.
+func (a *AsynqApp) Hold(n int) (release func()) {
+	a.tb.Helper()
+	h := newHold(n)
+	worker := asynq.NewServer(a.redis, asynq.Config{
+		Concurrency: n, Queues: map[string]int{"mail": 1}, LogLevel: asynq.FatalLevel,
+	})
+	handler := asynq.HandlerFunc(func(ctx context.Context, _ *asynq.Task) error { return h.run(ctx) })
+	if err := worker.Start(handler); err != nil {
+		a.tb.Fatal(err)
+	}
+	release = sync.OnceFunc(func() {
+		close(h.open)
+		worker.Shutdown()
+	})
+	a.tb.Cleanup(release)
+	h.await(a.tb)
+	return release
+}
