@@ -136,6 +136,7 @@ type client struct {
 
 	conn      *grpc.ClientConn
 	inspector leadsmanv1.InspectorClient
+	bearer    *bearer // nil without a token
 }
 
 // dial makes a client. It does no I/O but reading files.
@@ -155,14 +156,16 @@ func (o *clientOptions) dial() (*client, error) {
 		grpc.WithDisableServiceConfig(), // it would take a look into DNS that nobody answers
 		grpc.WithUserAgent("leadsman/" + versionName()),
 	}
+	var token *bearer
 	if !o.token.IsZero() {
-		options = append(options, grpc.WithPerRPCCredentials(bearer{o.token}))
+		token = &bearer{token: o.token}
+		options = append(options, grpc.WithPerRPCCredentials(token))
 	}
 	conn, err := grpc.NewClient("dns:///"+o.server, options...)
 	if err != nil {
 		return nil, fmt.Errorf("--server: %w", err)
 	}
-	return &client{clientOptions: *o, conn: conn, inspector: leadsmanv1.NewInspectorClient(conn)}, nil
+	return &client{clientOptions: *o, conn: conn, inspector: leadsmanv1.NewInspectorClient(conn), bearer: token}, nil
 }
 
 // Close ends the connection.
@@ -180,19 +183,3 @@ func ask[Request, Response any](
 	}
 	return response, nil
 }
-
-// bearer puts the token into the header of each call. It is read each time, because tokens rotate while a watch goes on.
-type bearer struct{ token Secret }
-
-// GetRequestMetadata implements credentials.PerRPCCredentials.
-func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
-	token, err := b.token.Get()
-	if err != nil {
-		return nil, err
-	}
-	return map[string]string{"authorization": "Bearer " + strings.TrimSpace(token)}, nil
-}
-
-// RequireTransportSecurity implements credentials.PerRPCCredentials. Within a cluster, plaintext is common; a warning
-// tells of it.
-func (b bearer) RequireTransportSecurity() bool { return false }

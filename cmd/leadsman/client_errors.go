@@ -119,11 +119,13 @@ func (c *client) unauthenticated() string {
 	if file := c.token.File(); file != "" {
 		where = file
 	}
+	token, err := c.bearer.last()
+	if err != nil {
+		return fmt.Sprintf("the token cannot be read: %v", err)
+	}
 	which := "the token"
-	if token, err := c.token.Get(); err == nil {
-		if id, err := scaler.ParseToken(strings.TrimSpace(token)); err == nil {
-			which = fmt.Sprintf("the token %q", id)
-		}
+	if id, err := scaler.ParseToken(token); err == nil {
+		which = fmt.Sprintf("the token %q", id)
 	}
 	return fmt.Sprintf("%s does not accept %s of %s: it is unknown there, or has expired; the server's log says which",
 		c.server, which, where)

@@ -27,8 +27,9 @@ func newInspectWatchCommand(o *inspectOptions) *cobra.Command {
 
 On a terminal the table is drawn anew; otherwise, and with -o json or -o yaml, a line (an object, a document) tells of
 each queue that has changed. One queue is pushed by the server the moment it changes; several are asked for once per
---interval. What cannot be read now, the server itself after its first answer included, is said and tried again.
-Watching a source has the server read it, as a trigger of KEDA's would.`,
+--interval. What cannot be read now, the server itself after its first answer included, is said and tried again. The
+token of --token-file and the certificates are read again when they are used: a watch goes on over their rotation, and ends
+with exit code 1 when the token is revoked and the file holds no other. Watching a source has the server read it, as a trigger of KEDA's would.`,
 		Example: `  leadsman inspect watch
   leadsman inspect watch mail mail-out
   leadsman inspect watch mail -o json | jq --unbuffered -r 'select(.ready > 1000) | .name'`,
@@ -108,7 +109,7 @@ func (w *watcher) run(ctx context.Context) (err error) {
 }
 
 // again tells whether it makes sense to try again after an error. A server that never answered may not be there at
-// all; one that did is waited for.
+// all; one that did is waited for. A token that is no longer accepted ends a watch, unless there is another one by now.
 func (w *watcher) again(err error) bool {
 	call, ok := errors.AsType[*callError](err)
 	if !ok {
@@ -119,6 +120,8 @@ func (w *watcher) again(err error) bool {
 		return !call.lost || w.seen
 	case codes.DeadlineExceeded:
 		return w.seen
+	case codes.Unauthenticated, codes.PermissionDenied:
+		return w.seen && w.client.bearer.rotated()
 	default:
 		return false
 	}
