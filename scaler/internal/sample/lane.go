@@ -30,6 +30,7 @@ var ErrClosed = errors.New("the server is shutting down")
 type lane struct {
 	read    func(*flight) error
 	widen   func(wants map[driver.Want]struct{}) // adds what is read along; nil adds nothing
+	back    func()                               // called when a read succeeds after one that failed; nil for nobody
 	maxRest time.Duration                        // how long it rests at most
 	credit  time.Duration                        // how much time for reading it may save up
 
@@ -41,7 +42,7 @@ type lane struct {
 	rest     time.Time     // no read starts before, but for urgent callers
 	saved    time.Duration // time for reading saved up; below zero it is owed
 	landed   time.Time     // end of the last read
-	hurry    chan struct{} // size 1: an urgent caller ends the rest
+	hurry    chan struct{} // size 1: an urgent caller or resume ends the rest
 	lastErr  error         // of the last read
 	failures int           // in a row
 	closed   bool
@@ -134,9 +135,7 @@ func (l *lane) join(s *Sampler, o order) (*flight, error) {
 	l.next.add(o)
 	if o.urgent && !l.next.urgent {
 		l.next.urgent = true
-		if l.hurry != nil {
-			l.hurry <- struct{}{}
-		}
+		l.hurryLocked()
 	}
 	if !l.running {
 		l.running = true
@@ -159,7 +158,9 @@ func (l *lane) rouseLocked() {
 func (l *lane) loop() {
 	for f := l.take(); f != nil; f = l.take() {
 		err := l.read(f)
-		l.land(f, err)
+		if recovered := l.land(f, err); recovered && l.back != nil {
+			l.back()
+		}
 	}
 }
 
@@ -202,11 +203,12 @@ func (l *lane) take() *flight {
 	return l.current
 }
 
-// land ends the current flight and sets the rest.
-func (l *lane) land(f *flight, err error) {
+// land ends the current flight and sets the rest. It says whether the read is the first good one after one that failed.
+func (l *lane) land(f *flight, err error) (recovered bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
+	recovered = err == nil && l.failures > 0
 	rest := l.spend(f.started, now)
 	if err != nil {
 		rest = max(rest, min(minRetry<<min(l.failures, 10), maxRetry))
@@ -218,6 +220,7 @@ func (l *lane) land(f *flight, err error) {
 	l.current = nil
 	f.err = err
 	close(f.done)
+	return recovered
 }
 
 // spend accounts for a read from started to now, and returns the rest that is owed for it.
@@ -238,6 +241,21 @@ func (l *lane) close() {
 	defer l.mu.Unlock()
 	l.closed = true
 	l.rouseLocked()
+	l.hurryLocked()
+}
+
+// resume ends the rest after a read that failed: somebody has found that the source answers again.
+func (l *lane) resume() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.lastErr != nil {
+		l.rest, l.saved = time.Time{}, 0
+		l.hurryLocked()
+	}
+}
+
+// hurryLocked has whoever waits for the end of the rest see whether it is over.
+func (l *lane) hurryLocked() {
 	if l.hurry != nil {
 		select {
 		case l.hurry <- struct{}{}:

@@ -93,9 +93,11 @@ func New(source *storage.Source, opts Options, onDue func(queue string)) *Sample
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Sampler{source: source, opts: opts, ctx: ctx, cancel: cancel}
 	s.cache = cache{opts: opts, entries: map[driver.Want]*entry{}, onDue: onDue}
-	s.pull = lane{read: s.read, widen: s.cache.addWanted, maxRest: 10 * time.Second}
-	s.wake = lane{read: s.read, maxRest: time.Second, credit: 500 * time.Millisecond}
-	s.check = lane{read: s.read, maxRest: time.Second}
+	// A value must not become stale by rest alone. And after an outage of reads that hang its lane rests the longest: the
+	// first of the others that reads again ends that.
+	s.pull = lane{read: s.read, widen: s.cache.addWanted, maxRest: min(10*time.Second, opts.StaleAfter/2)}
+	s.wake = lane{read: s.read, back: s.pull.resume, maxRest: time.Second, credit: 500 * time.Millisecond}
+	s.check = lane{read: s.read, back: s.pull.resume, maxRest: time.Second}
 	return s
 }
 

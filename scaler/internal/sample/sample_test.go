@@ -246,6 +246,49 @@ func TestFailingSourceIsNotHammered(t *testing.T) {
 	})
 }
 
+// After an outage of reads that hang, the values are back when the streams are, and not when they have rested.
+func TestValueIsReadAgainOnceAProbeHasSucceeded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := &slow{takes: time.Hour}
+		r.ready("mail", 3)
+		s := newSampler(t, r, nil)
+		for range 2 {
+			if _, err := s.Get(t.Context(), want("mail")); err == nil {
+				t.Fatal("an answer from a source that hangs")
+			}
+			if _, err := s.Probe(t.Context(), nil, want("mail"), 1, time.Now()); err == nil {
+				t.Fatal("an answer from a source that hangs")
+			}
+		}
+		r.set(func(r *slow) { r.takes = time.Millisecond })
+		if _, err := s.Get(t.Context(), want("mail")); err == nil {
+			t.Error("a source that hung a moment ago was asked without rest")
+		}
+		if _, err := s.Probe(t.Context(), nil, want("mail"), 1, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		if got := ready(t, s, "mail"); got != 3 {
+			t.Errorf("ready = %d, want 3", got)
+		}
+	})
+}
+
+// Where StaleAfter is short, the rest after slow reads is so, too.
+func TestSlowSourceIsNotStaleByRestAlone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := &slow{takes: 300 * time.Millisecond}
+		r.ready("mail", 3)
+		s := newSampler(t, r, func(o *sample.Options) { o.StaleAfter, o.Wait = 2*time.Second, 400*time.Millisecond })
+		for start := time.Now(); time.Since(start) < 30*time.Second; time.Sleep(3 * time.Millisecond) {
+			if got := ready(t, s, "mail"); got != 3 {
+				t.Fatalf("ready = %d, want 3", got)
+			}
+		}
+	})
+}
+
 func TestHangingReadEndsByItsOwnTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
