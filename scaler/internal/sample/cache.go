@@ -77,6 +77,7 @@ type cache struct {
 
 	mu      sync.Mutex
 	entries map[driver.Want]*entry
+	names   int // bytes of the entries' queues
 	signals signals
 	swept   time.Time // when idle entries were last dropped
 	status  Status
@@ -146,26 +147,31 @@ func (c *cache) filled(o *order) (View, bool) {
 func (c *cache) wantLocked(want driver.Want, now time.Time) (*entry, error) {
 	e := c.entries[want]
 	if e == nil {
-		if c.fullLocked(now) {
+		if c.fullLocked(want, now) {
 			return nil, ErrTooManyQueues
 		}
 		e = &entry{}
 		c.entries[want] = e
+		c.names += len(want.Queue)
 		c.signals.know(want.Queue)
 	}
 	e.asked = now
 	return e, nil
 }
 
-// fullLocked says whether MaxWants is reached, after forgetting what nobody asks for.
-func (c *cache) fullLocked(now time.Time) bool {
-	if c.opts.MaxWants == 0 || len(c.entries) < c.opts.MaxWants {
+// fullLocked says whether there is no room for another want, after forgetting what nobody asks for.
+func (c *cache) fullLocked(want driver.Want, now time.Time) bool {
+	full := func() bool {
+		return c.opts.MaxWants > 0 && len(c.entries) >= c.opts.MaxWants ||
+			c.opts.MaxNames > 0 && c.names+len(want.Queue) > c.opts.MaxNames
+	}
+	if !full() {
 		return false
 	}
 	if now.Sub(c.swept) > time.Second { // a flood of new names must not cost a sweep each
 		c.sweepLocked(now)
 	}
-	return len(c.entries) >= c.opts.MaxWants
+	return full()
 }
 
 // sweepLocked forgets what nobody has asked for lately.
@@ -174,6 +180,7 @@ func (c *cache) sweepLocked(now time.Time) {
 	for want, e := range c.entries {
 		if now.Sub(e.asked) > c.opts.Idle {
 			delete(c.entries, want)
+			c.names -= len(want.Queue)
 			c.signals.forget(want.Queue)
 		}
 	}

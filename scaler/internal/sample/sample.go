@@ -39,8 +39,9 @@ type Options struct {
 	Idle time.Duration
 	// CountLimit bounds each count; 0 counts exactly, however long it takes.
 	CountLimit int64
-	// MaxWants bounds the queues read along, against metadata without end; 0 is no bound.
-	MaxWants int
+	// MaxWants bounds the queues read along, and MaxNames the bytes of their names, which each read sends along: against
+	// metadata without end. 0 is no bound.
+	MaxWants, MaxNames int
 	// Observe, if set, is told of each read how long it took and why it failed, if it did. It must not block.
 	Observe func(took time.Duration, err error)
 }
@@ -55,10 +56,11 @@ func Defaults() Options {
 		Idle:       5 * time.Minute,
 		CountLimit: 100_000,
 		MaxWants:   100_000,
+		MaxNames:   8 << 20,
 	}
 }
 
-// ErrTooManyQueues is returned when MaxWants queues are being asked for already.
+// ErrTooManyQueues is returned when MaxWants queues, or MaxNames bytes of names, are being asked for already.
 var ErrTooManyQueues = errors.New("too many different queues are being asked for")
 
 // A View is what is known of the wanted queues.

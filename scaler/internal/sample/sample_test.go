@@ -384,6 +384,26 @@ func TestTooManyQueuesAreRefusedUntilOldOnesAreForgotten(t *testing.T) {
 	})
 }
 
+func TestNamesThatAreTooLongTogetherAreRefusedUntilOldOnesAreForgotten(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newSampler(t, &slow{}, func(o *sample.Options) { o.MaxNames = 10 })
+		ready(t, s, "images")
+		ready(t, s, "mail")
+		if _, err := s.Get(t.Context(), want("x")); !errors.Is(err, sample.ErrTooManyQueues) {
+			t.Errorf("err = %v, want ErrTooManyQueues", err)
+		}
+		ready(t, s, "mail")
+		time.Sleep(3 * time.Minute)
+		ready(t, s, "mail")
+		time.Sleep(3 * time.Minute)
+		ready(t, s, "audio") // in place of images
+		if _, err := s.Get(t.Context(), want("video")); !errors.Is(err, sample.ErrTooManyQueues) {
+			t.Errorf("err = %v, want ErrTooManyQueues", err)
+		}
+	})
+}
+
 func TestCloseEndsReadsAndRefusesCallers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
