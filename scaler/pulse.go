@@ -14,12 +14,17 @@ type pulse struct {
 	alone  bool      // there is work and nobody is at it
 	step   int       // index of the wait in resends that is under way
 	again  time.Time // when true is said again if still alone
+	retry  time.Time // when a look that failed is due again; zero after a good one
 }
+
+// retryLook is how long after a look that failed the next is due, whatever signals say: the one that led to it tells of
+// a job that nobody has seen yet.
+const retryLook = time.Second
 
 // observe takes a fresh decision and reports whether true is to be sent now.
 func (p *pulse) observe(now time.Time, d *decision) bool {
 	rose := d.active && !p.active
-	p.active = d.active
+	p.active, p.retry = d.active, time.Time{}
 	switch {
 	case !d.waiting():
 		p.alone = false
@@ -37,14 +42,19 @@ func (p *pulse) observe(now time.Time, d *decision) bool {
 	}
 }
 
-// missed says that nothing could be read: a repeat that is due is put off, lest the stream asks in a loop.
+// missed says that nothing could be read.
 func (p *pulse) missed(now time.Time) {
-	if soon := now.Add(time.Second); p.again.Before(soon) {
-		p.again = soon
+	p.retry = now.Add(retryLook)
+	if p.again.Before(p.retry) {
+		p.again = p.retry // lest the stream asks in a loop
 	}
 }
 
 // wait returns how long until a look is due without any signal, and false when none is.
 func (p *pulse) wait(now time.Time) (time.Duration, bool) {
-	return max(0, p.again.Sub(now)), p.alone
+	due, is := p.again, p.alone
+	if !p.retry.IsZero() { // which is not after a repeat that is put off
+		due, is = p.retry, true
+	}
+	return max(0, due.Sub(now)), is
 }

@@ -116,8 +116,7 @@ func (w *waker) run(ctx context.Context, ref *pb.ScaledObjectRef, leave permit) 
 }
 
 // check reads what is as new as since and sends true if it is due. signalled is when the signal came that led here;
-// zero when none did. A source that cannot be read is no reason to say or to end anything: the next signal, or the
-// resync, checks again.
+// zero when none did. A source that cannot be read is no reason to say or to end anything: it is checked again soon.
 func (w *waker) check(since, signalled time.Time) error {
 	if w.denied.Swap(false) {
 		w.pulse.active = false // a job that came since then is news to KEDA, though the stream may have seen no queue without one

@@ -1,6 +1,7 @@
 package scaler_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -88,6 +89,24 @@ func TestJobRightAfterAPollHasSaidInactiveIsPushed(t *testing.T) {
 		store.Enqueue("mail", 1)
 		time.Sleep(1500 * time.Millisecond)
 		h.wantTrues(t, read, 5*time.Second+2*read)
+	})
+}
+
+// Nothing signals that a source can be read again, and the job was signalled when it could not.
+func TestJobThatASignalToldOfInAnOutageIsPushedSoonAfterIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New()
+		b := serve(t, nil, source(t, "jobs", store))
+		h := b.listen(ref("queue", "mail"))
+		time.Sleep(20*time.Second + 500*time.Millisecond) // the resync is far
+		store.Fail(errors.New("connection refused"))
+		store.Enqueue("mail", 1)
+		time.Sleep(3 * time.Second)
+		store.Fail(nil)
+		time.Sleep(2 * time.Second)
+		if got := h.times(); len(got) != 1 {
+			t.Errorf("trues = %v, want one within 2 s of the return, at 23.5 s", got)
+		}
 	})
 }
 
