@@ -168,3 +168,30 @@ func TestTheRemovalHintIsOneWordOfAShell(t *testing.T) {
 		}
 	}
 }
+
+// A channel is listened to by its very name, and a payload is a queue's name whatever is in it.
+func TestChannelsAndPayloadsAreNeverSQL(t *testing.T) {
+	dsn := storagetest.Postgres(t)
+	conn := connect(t, dsn)
+	run(t, conn, "CREATE TABLE canary (n int)", "CREATE TABLE jobs (queue text, ready int)")
+	preset := static("SELECT queue, ready FROM jobs")
+	preset.Listen = &driver.Listen{Payload: driver.PayloadQueue}
+	for len(preset.Listen.Channels) < 20 { // as many as there are seeds
+		preset.Listen.Channels = append(preset.Listen.Channels, oddName().Example(len(preset.Listen.Channels)))
+	}
+	slices.Sort(preset.Listen.Channels)
+	preset.Listen.Channels = slices.Compact(preset.Listen.Channels)
+	ear := watch(t, open(t, postgres.Config{URL: always(dsn), SQL: preset, Schema: `x"; DROP TABLE canary; --`}))
+	ear.listens(t)
+	for i, channel := range preset.Listen.Channels {
+		channel = strings.ReplaceAll(channel, "{schema}", `x"; DROP TABLE canary; --`)
+		queue := fmt.Sprintf("%d'; DROP TABLE canary; -- %q", i, channel)
+		if _, err := conn.Exec(t.Context(), "SELECT pg_notify($1, $2)", channel, queue); err != nil {
+			t.Fatalf("channel %q: %v", channel, err)
+		}
+		ear.wait(t, fmt.Sprintf("channel %q is heard", channel), func(s seen) bool { return s.signals[queue] > 0 })
+	}
+	if n := number(t, conn, "SELECT count(*) FROM canary"); n != 0 {
+		t.Error("the canary has changed")
+	}
+}
