@@ -97,6 +97,12 @@ func (d bellData) Function() string { return d.In(bellFunction(d.Preset)) }
 // Less one, a power of two is a mask.
 func (bellData) Less(n int) int { return n - 1 }
 
+// Bucket is an expression over NEW, the key of the first stripe's lock: NULL where the queue is, for the function to tell.
+// Each function in a condition is looked up for every statement, so it is as short as can be.
+func (d bellData) Bucket() string {
+	return fmt.Sprintf("pg_catalog.hashtext((%s)::pg_catalog.text) OPERATOR(pg_catalog.&) %d", d.Queue, bellBuckets-1)
+}
+
 // In qualifies a name by the schema.
 func (d bellData) In(name string) string { return quote(d.Schema) + "." + quote(name) }
 
