@@ -29,7 +29,8 @@ On a terminal the table is drawn anew; otherwise, and with -o json or -o yaml, a
 each queue that has changed. One queue is pushed by the server the moment it changes; several are asked for once per
 --interval. What cannot be read now, the server itself after its first answer included, is said and tried again. The
 token of --token-file and the certificates are read again when they are used: a watch goes on over their rotation, and ends
-with exit code 1 when the token is revoked and the file holds no other. Watching a source has the server read it, as a trigger of KEDA's would.`,
+with exit code 1 when the token is revoked and the file holds no other. Watching a source has the server read it, as a
+trigger of KEDA's would.`,
 		Example: `  leadsman inspect watch
   leadsman inspect watch mail mail-out
   leadsman inspect watch mail -o json | jq --unbuffered -r 'select(.ready > 1000) | .name'`,

@@ -16,15 +16,16 @@ func TestAliasesThatMakeLittleAreRead(t *testing.T) {
 }
 
 func TestAliasesThatMakeMuchOfLittleAreRefused(t *testing.T) {
-	nested := "a: &a0 [" + strings.Repeat("x,", 100) + "]\n"
+	var nested strings.Builder
+	nested.WriteString("a: &a0 [" + strings.Repeat("x,", 100) + "]\n")
 	for i := range 9 {
 		from, to := string(rune('0'+i)), string(rune('1'+i))
-		nested += "b" + from + ": &a" + to + " [" + strings.Repeat("*a"+from+",", 20) + "]\n"
+		nested.WriteString("b" + from + ": &a" + to + " [" + strings.Repeat("*a"+from+",", 20) + "]\n")
 	}
 	for name, text := range map[string]string{
 		"a long text":  "a: &a " + strings.Repeat("x", 50_000) + "\nb: [" + strings.Repeat("*a,", 10_000) + "]",
 		"a long key":   "a: &a " + strings.Repeat("x", 50_000) + "\nb:\n" + strings.Repeat("- *a : 1\n", 10_000),
-		"many of many": nested,
+		"many of many": nested.String(),
 		"itself":       "a: &a [*a]",
 		"each other":   "a: &a {b: &b [*a, *b]}",
 		"merged":       "a: &a {<<: *a}",
