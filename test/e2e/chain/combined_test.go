@@ -95,14 +95,9 @@ func withTriggersOf(t *testing.T, manifests ...string) string {
 // nor the end of it waits for them.
 func TestQueueDecidesWhereNoCPUIsMeasured(t *testing.T) {
 	t.Parallel()
-	app := rig.NewRiverApp(t)
+	p := riverInPostgres(rig.NewRiverApp(t))
 	w := newWorker(t)
-	w.scaled(install(t, app.Source()), spec{"target": 10, "cpu": 70})
+	w.scaled(install(t, p.source), spec{"target": 10, "cpu": 70})
 	w.ready()
-	app.Enqueue("mail", 1)
-	w.becomes(1)
-	app.Enqueue("mail", 34)
-	w.becomes(4)
-	app.Work("mail")
-	w.becomes(0)
+	w.follows(p)
 }

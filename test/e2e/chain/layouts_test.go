@@ -32,14 +32,28 @@ func TestWorkersFollowTheBacklogOf(t *testing.T) {
 			w.scaled(install(t, p.source), spec{"target": 10})
 			w.ready()
 			w.becomes(0)
-
-			p.enqueue(1)
-			w.becomes(1)
-			p.enqueue(34)
-			w.becomes(4) // one for each ten, and one for the rest
-			p.work(35)
-			w.becomes(0)
+			w.follows(p)
 		})
+	}
+}
+
+// follows expects of a worker with target 10 that it starts at the first job, has replicas by its backlog, and ends with it.
+func (w *worker) follows(p producer) {
+	w.t.Helper()
+	p.enqueue(1)
+	w.becomes(1)
+	p.enqueue(34)
+	w.becomes(4) // one for each ten, and one for the rest
+	p.work(35)
+	w.becomes(0)
+}
+
+// riverInPostgres is River in PostgreSQL, with an app that there is.
+func riverInPostgres(app *rig.RiverApp) producer {
+	return producer{
+		source:  app.Source(),
+		enqueue: func(n int) { app.Enqueue("mail", n) },
+		work:    func(int) { app.Work("mail") },
 	}
 }
 

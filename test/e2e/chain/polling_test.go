@@ -24,11 +24,11 @@ func TestWorkersFollowTheBacklogWhenKEDAPolls(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			app := rig.NewRiverApp(t)
+			p := riverInPostgres(rig.NewRiverApp(t))
 			token := rig.NewToken(t, "keda", "--queue", "mail")
 			w := newWorker(t, corev1.EnvVar{Name: "LEADSMAN_TOKEN", Value: token.Token})
 			w.secret("leadsman-token", map[string]string{"token": token.Token})
-			manifests := w.manifests(install(t, app.Source()+"http: {auth: token}\n"+rig.TokensConfig(token)), spec{
+			manifests := w.manifests(install(t, p.source+"http: {auth: token}\n"+rig.TokensConfig(token)), spec{
 				"mode": tc.mode, "target": 10, "tokenFrom": tc.tokenFrom,
 			})
 			if tc.url != nil {
@@ -36,13 +36,7 @@ func TestWorkersFollowTheBacklogWhenKEDAPolls(t *testing.T) {
 			}
 			w.apply(manifests)
 			w.ready()
-
-			app.Enqueue("mail", 1)
-			w.becomes(1)
-			app.Enqueue("mail", 34)
-			w.becomes(4)
-			app.Work("mail")
-			w.becomes(0)
+			w.follows(p)
 		})
 	}
 }
