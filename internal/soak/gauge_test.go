@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
@@ -30,7 +30,7 @@ type reading struct {
 // A gauge reads them.
 type gauge struct {
 	stage *stage
-	conn  *pgx.Conn      // the owner's, to count the server's
+	pool  *pgxpool.Pool  // the owner's, to count the server's
 	redis rueidis.Client // likewise
 	all   []reading
 }
@@ -80,7 +80,7 @@ func total(family *dto.MetricFamily) float64 {
 // connections counts the server's own.
 func (g *gauge) connections(ctx context.Context) (float64, error) {
 	var n float64
-	err := g.conn.QueryRow(ctx, "SELECT count(*)::float8 FROM pg_stat_activity WHERE usename = $1", reader).Scan(&n)
+	err := g.pool.QueryRow(ctx, "SELECT count(*)::float8 FROM pg_stat_activity WHERE usename = $1", reader).Scan(&n)
 	if err != nil {
 		return 0, err
 	}
@@ -141,24 +141,30 @@ func (g *gauge) series() []Series {
 	}
 }
 
-// follow reads at even intervals until ctx is done, and says now and then how things stand.
+// follow reads at even intervals until ctx is done, and says now and then how things stand. A reading that cannot be had
+// is left out; the error says that there are too many of those.
 func (g *gauge) follow(ctx context.Context, every time.Duration, say func(elapsed time.Duration, r *reading)) error {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
+	var last error
+	missed := 0
 	for start := time.Now(); ; {
 		select {
 		case <-ctx.Done():
+			if missed > len(g.all)/10 {
+				return fmt.Errorf("%d readings were had and %d were not, the last because of: %w", len(g.all), missed, last)
+			}
 			return nil
 		case <-tick.C:
 		}
 		r, err := g.read(ctx)
-		if ctx.Err() != nil {
-			return nil
+		switch {
+		case ctx.Err() != nil:
+		case err != nil:
+			missed, last = missed+1, err
+		default:
+			g.all = append(g.all, r)
+			say(time.Since(start), &r)
 		}
-		if err != nil {
-			return fmt.Errorf("measure: %w", err)
-		}
-		g.all = append(g.all, r)
-		say(time.Since(start), &r)
 	}
 }
