@@ -43,6 +43,7 @@ func (l *Linter) readMetricsAPI(o *object, t *readTrigger) bool {
 		return true
 	}
 	o.checkURL(t, u)
+	o.truth(t, "unsafeSsl", false)
 	target := o.checkTarget(t, "targetValue")
 	activation := o.checkActivation(t, "activationTargetValue")
 	l.checkAuthModes(o, t, u)

@@ -21,6 +21,7 @@ func (l *Linter) readPrometheus(o *object, t *readTrigger) bool {
 	t.given, t.asked = o.texts(t), keyQuery
 	o.checkParameters(t, prometheusKeys)
 	o.checkServerAddress(t)
+	o.truth(t, "unsafeSsl", false)
 	threshold := o.checkTarget(t, "threshold")
 	activation := o.checkActivation(t, "activationThreshold")
 	if o.truth(t, "ignoreNullValues", true) {
