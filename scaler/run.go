@@ -45,7 +45,6 @@ func (s *Server) newGRPC() *grpc.Server {
 		grpc.MaxHeaderListSize(maxHeaders),
 		grpc.MaxConcurrentStreams(maxStreams),
 		grpc.ConnectionTimeout(handshakeTimeout),
-		grpc.SharedWriteBuffer(true), // a connection that has nothing to write needs none
 		// Goroutines that stay spare each call the growth of its stack. Streams take them for good, and then calls
 		// get goroutines of their own, as without.
 		grpc.NumStreamWorkers(workers),

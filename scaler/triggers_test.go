@@ -8,9 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/leadsman/leadsman/scaler/internal/query"
-
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/leadsman/leadsman/scaler/internal/query"
 )
 
 // Metadata without end, and objects that come and go, must not fill the memory.
@@ -87,7 +87,8 @@ func TestTriggersAreBoundedByWhatTheirMetadataTakes(t *testing.T) {
 			t.Errorf("%d triggers of 50 kB each are remembered", n)
 		}
 		small := triggerKey{name: "small"}
-		if ts.get(small, time.Now()) != ts.get(small, time.Now()) {
+		first := ts.get(small, time.Now())
+		if first != ts.get(small, time.Now()) {
 			t.Error("a small one is not remembered, and there is room for it")
 		}
 		time.Sleep(triggerExpel + time.Minute)

@@ -41,9 +41,9 @@ type bed struct {
 
 // serve starts a server with these access rules; change may be nil. It is stopped, and has to stop well, when the test
 // ends.
-func serve(t testing.TB, access scaler.Access, change func(*web.Options, *scaler.Options), sources ...scaler.Source) *bed {
-	t.Helper()
-	b := &bed{t: t, listener: bufconn.Listen(64 << 10), log: &journal{}}
+func serve(tb testing.TB, access scaler.Access, change func(*web.Options, *scaler.Options), sources ...scaler.Source) *bed {
+	tb.Helper()
+	b := &bed{t: tb, listener: bufconn.Listen(64 << 10), log: &journal{}}
 	log := slog.New(slog.NewTextHandler(b.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	registry := prometheus.NewPedanticRegistry()
 	opts := scaler.Options{Sources: sources, Listener: b.listener, Access: access, Metrics: registry, Logger: log}
@@ -53,11 +53,11 @@ func serve(t testing.TB, access scaler.Access, change func(*web.Options, *scaler
 	}
 	var err error
 	if b.server, err = scaler.New(opts); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	shown.Scaler = b.server
 	if b.handler, err = web.New(shown); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -65,24 +65,24 @@ func serve(t testing.TB, access scaler.Access, change func(*web.Options, *scaler
 	b.stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {
-			t.Errorf("Run = %v", err)
+			tb.Errorf("Run = %v", err)
 		}
 	})
-	t.Cleanup(b.stop)
+	tb.Cleanup(b.stop)
 	b.http = sync.OnceValue(func() *httptest.Server {
 		loopback := httptest.NewServer(b.handler)
-		t.Cleanup(loopback.Close)
+		tb.Cleanup(loopback.Close)
 		return loopback
 	})
 	return b
 }
 
 // source makes a source as the server takes it.
-func source(t testing.TB, name string, reader driver.Reader, opts ...storage.Option) scaler.Source {
-	t.Helper()
+func source(tb testing.TB, name string, reader driver.Reader, opts ...storage.Option) scaler.Source {
+	tb.Helper()
 	s, err := storage.New(name, reader, opts...)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return scaler.Source{Source: s}
 }
@@ -107,23 +107,23 @@ func (b *bed) do(method, path, body string, headers ...string) reply {
 }
 
 // ask sends a request by a client.
-func ask(t testing.TB, client *http.Client, method, url, body string, headers ...string) reply {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+func ask(tb testing.TB, client *http.Client, method, url, body string, headers ...string) reply {
+	tb.Helper()
+	req, err := http.NewRequestWithContext(tb.Context(), method, url, strings.NewReader(body))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	for i := 0; i < len(headers); i += 2 {
 		req.Header.Add(headers[i], headers[i+1])
 	}
 	resp, err := client.Do(req)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	defer resp.Body.Close()
 	got, err := io.ReadAll(resp.Body)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return reply{resp.StatusCode, resp.Header, string(got)}
 }
@@ -185,11 +185,11 @@ func (r reply) refused(t *testing.T, status int, reason string, texts ...string)
 }
 
 // mint makes a token and its place in the access rules.
-func mint(t testing.TB, grant scaler.Grant) (string, scaler.Token) {
-	t.Helper()
+func mint(tb testing.TB, grant scaler.Grant) (string, scaler.Token) {
+	tb.Helper()
 	token, sum, err := scaler.MintToken(grant.ID)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return token, scaler.Token{Grant: grant, SHA256: sum}
 }

@@ -149,7 +149,7 @@ func TestAFloodOfSlowRequestsLeavesOthersServed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer conn.Close()
+		t.Cleanup(func() { conn.Close() })
 		all[i] = conn
 		_, _ = io.WriteString(conn, []string{"", "GET /health HTTP/1.1\r\nX: y\r\n", "POST /api/signal HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{"}[i%3])
 	}

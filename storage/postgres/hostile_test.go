@@ -88,7 +88,7 @@ func TestNamesAreNeverSQL(t *testing.T) {
 		if err != nil {
 			rt.Fatalf("schema %q: %v", schema, err)
 		}
-		defer engine.Close() //nolint:errcheck // nothing depends on it
+		defer engine.Close()
 		for _, req.Activity = range []bool{true, false} {
 			compareReady(rt, engine, req, want)
 		}

@@ -61,7 +61,7 @@ func (b *bed) visit() (client, server net.Conn) {
 }
 
 // hungUp tells whether the server has closed a client's connection; it waits until there is no doubt.
-func (b *bed) hungUp(client net.Conn, server net.Conn) bool {
+func (b *bed) hungUp(client, server net.Conn) bool {
 	b.t.Helper()
 	if _, err := server.Write([]byte("x")); errors.Is(err, net.ErrClosed) {
 		b.ends(client)

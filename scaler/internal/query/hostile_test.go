@@ -11,7 +11,9 @@ import (
 // what is said of them is short. The sizes here are beyond what the server takes.
 func TestMetadataCostNoMoreThanTheirSize(t *testing.T) {
 	one := func(key, each string) func(n int) map[string]string {
-		return func(n int) map[string]string { return map[string]string{key: strings.Repeat(each, n/len(each)), "source": "mail"} }
+		return func(n int) map[string]string {
+			return map[string]string{key: strings.Repeat(each, n/len(each)), "source": "mail"}
+		}
 	}
 	for name, metadata := range map[string]func(n int) map[string]string{
 		"queues":          one("queue", "a,"),

@@ -13,10 +13,10 @@ import (
 	"github.com/leadsman/leadsman/storage/memory"
 )
 
-func decodeInto(t testing.TB, data []byte, into any) {
-	t.Helper()
+func decodeInto(tb testing.TB, data []byte, into any) {
+	tb.Helper()
 	if err := json.Unmarshal(data, into); err != nil {
-		t.Fatalf("%s: %v", data, err)
+		tb.Fatalf("%s: %v", data, err)
 	}
 }
 

@@ -39,33 +39,33 @@ type bed struct {
 }
 
 // serve starts a server with these access rules and its page. Both have to stop well when the test ends.
-func serve(t testing.TB, access scaler.Access, sources ...scaler.Source) *bed {
-	t.Helper()
+func serve(tb testing.TB, access scaler.Access, sources ...scaler.Source) *bed {
+	tb.Helper()
 	log := slog.New(slog.DiscardHandler)
-	b := &bed{t: t, listener: bufconn.Listen(64 << 10)}
+	b := &bed{t: tb, listener: bufconn.Listen(64 << 10)}
 	var err error
 	if b.server, err = scaler.New(scaler.Options{Sources: sources, Listener: b.listener, Access: access, Logger: log}); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if b.page, err = New(Options{Scaler: b.server, Logger: log}); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if b.handler, err = web.New(web.Options{Scaler: b.server, Page: b.page, Logger: log}); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { b.page.Run(ctx) })
 	running.Go(func() {
 		if err := b.server.Run(ctx); err != nil {
-			t.Errorf("Run = %v", err)
+			tb.Errorf("Run = %v", err)
 		}
 	})
 	b.stop = func() {
 		cancel()
 		running.Wait()
 	}
-	t.Cleanup(b.stop)
+	tb.Cleanup(b.stop)
 	return b
 }
 
@@ -78,11 +78,11 @@ func (b *bed) loopback() *httptest.Server {
 }
 
 // source makes a source as the server takes it.
-func source(t testing.TB, name string, reader driver.Reader, opts ...storage.Option) scaler.Source {
-	t.Helper()
+func source(tb testing.TB, name string, reader driver.Reader, opts ...storage.Option) scaler.Source {
+	tb.Helper()
 	s, err := storage.New(name, reader, opts...)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return scaler.Source{Source: s}
 }

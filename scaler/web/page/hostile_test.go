@@ -128,7 +128,7 @@ func TestReadersThatNeverReadHoldOnlyTheirPlaces(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer conn.Close()
+		t.Cleanup(func() { conn.Close() })
 		deaf = append(deaf, conn)
 		if _, err := io.WriteString(conn, "GET /page/events HTTP/1.1\r\nHost: leadsman\r\n\r\n"); err != nil {
 			t.Fatal(err)

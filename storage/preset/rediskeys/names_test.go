@@ -48,7 +48,7 @@ func TestKeysAreNeverPatternsOrCommands(t *testing.T) {
 		if err != nil {
 			rt.Fatalf("key %q: %v", before+"{queue}"+after, err)
 		}
-		defer engine.Close() //nolint:errcheck // nothing depends on it
+		defer engine.Close()
 		reading, err := engine.Read(t.Context(), driver.Request{Wants: []driver.Want{{Queue: queue}}})
 		if err != nil || len(reading.Queues) != 1 || reading.Queues[0].Ready != int64(n) {
 			rt.Errorf("key %q: %+v, %v, want %d ready", key, reading, err, n)

@@ -15,7 +15,7 @@ import (
 func OddNames() []string {
 	return []string{
 		"mail", "Mail", "mail*", "m?il", "[m]ail", "[^m]ail", `mail\`, `m\*`, "{mail}", "{", "}", "{}mail", "a}{b", "{queue}", "{prefix}",
-		"mail\r\nFLUSHALL\r\n", "\n", "$4\r\nmail\r\n", "*1", "-ERR", "+OK", ":1", " mail ", "mail mail", `"mail"`, `'; FLUSHALL --`, "%s", "%00",
+		"mail\r\nFLUSHALL\r\n", "\n", "$4\r\nmail\r\n", "*1", "-ERR", "+OK", ":1", " mail ", "mail box", `"mail"`, `'; FLUSHALL --`, "%s", "%00",
 		"{{.}}", "$(id)", "../mail", "日本", "\u202eliam", "\x00", "mail\x00", "\xff\xfe", strings.Repeat("x", 1000),
 	}
 }
