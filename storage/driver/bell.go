@@ -7,7 +7,7 @@ type Bell struct {
 	// Preset is the preset's name, of which the trigger's function has its own.
 	Preset string
 	// Queue is an expression over NEW, the row: the queue's name as SQL.Query returns it. NULL and '' stand for jobs
-	// of no queue.
+	// of no queue. It is part of the trigger's condition, and so holds no subquery.
 	Queue string
 	// Tables are those that jobs enter.
 	Tables []BellTable
