@@ -87,6 +87,9 @@ func newSubjectTrigger(t *kube.Trigger, index int, kind string, env *environment
 	out := subjectTrigger{index: index, kind: t.Type, name: t.Name, metadata: map[string]string{}}
 	if t.Type != "external" && t.Type != "external-push" {
 		out.skipped = fmt.Sprintf("type %s: KEDA asks no external scaler about it", t.Type)
+		if t.Type == "metrics-api" || t.Type == "prometheus" {
+			out.skipped += "; leadsman doctor -f reads what it asks"
+		}
 		return out
 	}
 	for _, key := range slices.Sorted(maps.Keys(t.Metadata)) {
