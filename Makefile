@@ -9,12 +9,13 @@ TOOL    := go tool -modfile=tools/go.mod
 VERSION  = $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
 # Set these on the command line: the packages that test, test-race and lint look at; the folder where run works,
-# and so where the embedded default keeps its leadsman.db; more arguments for run and bench; how long each fuzz
-# target runs.
+# and so where the embedded default keeps its leadsman.db; more arguments for run, bench, and the tests against KEDA; how
+# long each fuzz target runs, and the soak.
 PKG      ?= ./...
 RUN_DIR  ?= .
 ARGS     ?=
 FUZZTIME ?= 30s
+SOAK     ?= 10m
 
 .PHONY: help
 help: ## list these targets
@@ -69,6 +70,11 @@ e2e: ## run it all in a cluster: a control plane, KEDA, the built binary (needs 
 	@cd test/libraries && npm ci --silent --no-audit --no-fund
 	@$(E2E) test ./chain -count 1 -timeout 30m $(ARGS)
 
+.PHONY: soak
+soak: build deps ## churn for a time and see that nothing grows (SOAK=10m; the plot is bin/soak.svg)
+	@go test ./internal/soak -run TestSoak -count 1 -v -timeout 0 \
+		-args -soak.for $(SOAK) -soak.leadsman '$(CURDIR)/bin/leadsman' -soak.plot '$(CURDIR)/bin/soak.svg'
+
 .PHONY: fuzz
 fuzz: ## run each fuzz target (FUZZTIME=30s)
 	@scripts/fuzz $(FUZZTIME)
@@ -76,6 +82,10 @@ fuzz: ## run each fuzz target (FUZZTIME=30s)
 .PHONY: bench
 bench: build deps ## measure, each figure beside its limit, and print the table (ARGS=-quick: see that it works)
 	@go run ./internal/bench $(ARGS)
+
+.PHONY: bench-peers
+bench-peers: deps ## measure leadsman beside KEDA's own triggers, in a cluster (ARGS=-peers.quick: see that it works)
+	@$(E2E) test ./peers -run TestPeers -count 1 -v -timeout 60m $(ARGS)
 
 .PHONY: lint
 lint: ## check formatting, code, protos, and that generated code and go.mod are current
