@@ -25,6 +25,7 @@ const (
 // A record is what one read said about one Want.
 type record struct {
 	at     time.Time // when the read began; zero for none
+	end    time.Time // when it ended
 	queues []driver.Queue
 	// partial says that a count stopped at limit, which is below CountLimit.
 	partial bool
@@ -223,7 +224,9 @@ func (c *cache) put(f *flight, wants []driver.Want, got storage.Sample, err erro
 			continue
 		}
 		if e.err = got.Failed[want]; e.err == nil {
-			c.fileLocked(e, want, record{at: got.Started, queues: parts[want], limit: f.limit, whole: f.whole}, limited)
+			c.fileLocked(e, want, record{
+				at: got.Started, end: got.Started.Add(got.Took), queues: parts[want], limit: f.limit, whole: f.whole,
+			}, limited)
 			c.armLocked(e.due)
 		}
 	}
@@ -237,7 +240,9 @@ func (c *cache) fileLocked(e *entry, want driver.Want, r record, limited bool) {
 	for i := range r.queues {
 		q := &r.queues[i]
 		r.partial = r.partial || limited && q.Saturated
-		if due := r.at.Add(q.NextDue - want.Lookahead); q.NextDue > 0 && (e.due.IsZero() || due.Before(e.due)) {
+		// The source's clock was read at some time of the read. Whoever looks a moment before a job is due finds nothing, and
+		// the rest that the look costs, some nine times as long as it took, stands before the one that would.
+		if due := r.end.Add(q.NextDue - want.Lookahead); q.NextDue > 0 && (e.due.IsZero() || due.Before(e.due)) {
 			e.due, e.queue = due, q.Name
 		}
 	}

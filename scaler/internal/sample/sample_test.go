@@ -351,6 +351,25 @@ func TestScheduledJobIsToldOfWhenItIsDue(t *testing.T) {
 	})
 }
 
+// A look that is too early finds nothing and has to be paid for by a rest.
+func TestScheduledJobIsNotToldOfBeforeItIsSureToBeDue(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const takes, in = 200 * time.Millisecond, 20 * time.Second
+		due := make(chan string, 1)
+		r := &slow{takes: takes, queues: map[string]driver.Queue{"mail": {Known: true, Scheduled: 1, NextDue: in}}}
+		s := newDueSampler(t, r, nil, func(queue string) { due <- queue })
+		start := time.Now()
+		if _, err := s.Get(t.Context(), []driver.Want{{Queue: "mail"}}); err != nil {
+			t.Fatal(err)
+		}
+		<-due
+		if after := time.Since(start); after != takes+in {
+			t.Errorf("told after %v, want %v: the source may have read its clock at the end of the read", after, takes+in)
+		}
+	})
+}
+
 func TestQueuesNobodyAsksForAreNoLongerRead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
