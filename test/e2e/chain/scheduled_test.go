@@ -14,7 +14,8 @@ import (
 // does not poll after it has begun: all that wakes is the push.
 func TestScheduledJobStartsItsWorkerWhenItIsDue(t *testing.T) {
 	t.Parallel()
-	const soon, later, lookahead = 8 * time.Second, 34 * time.Second, 24 * time.Second
+	// River notifies nobody of a job that is due later: leadsman finds it when it looks anyway, each 10 s.
+	const soon, later, lookahead = rig.Resync, 3 * rig.Resync, 2 * rig.Resync
 	for library, open := range map[string]func(*testing.T) (source string, schedule func(queue string, in time.Duration) (due time.Time)){
 		"River": func(t *testing.T) (string, func(string, time.Duration) time.Time) {
 			app := rig.NewRiverApp(t)
