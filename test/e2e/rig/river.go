@@ -145,6 +145,19 @@ func (a *RiverApp) Work(queue string) {
 	})
 }
 
+// Reset forgets the app's connections, which a restart of the server has broken.
+func (a *RiverApp) Reset() { a.pool.Reset() }
+
+// Exec runs a statement in the app's database and returns how many rows it changed.
+func (a *RiverApp) Exec(statement string, args ...any) int64 {
+	a.tb.Helper()
+	done, err := a.pool.Exec(a.tb.Context(), statement, args...)
+	if err != nil {
+		a.tb.Fatal(err)
+	}
+	return done.RowsAffected()
+}
+
 // Number asks the app's database for one number.
 func (a *RiverApp) Number(query string, args ...any) int64 {
 	a.tb.Helper()
