@@ -88,7 +88,8 @@ func (r *Report) parts() table {
 // idle has the ratio before each pair of figures for the same number of objects.
 func (r *Report) idle() table {
 	t := table{head: []string{
-		"idle ScaledObjects", "trigger", "connections", "statements", "CPU: database", "CPU: KEDA's operator", "CPU: leadsman", "ready after",
+		"idle ScaledObjects", "trigger", "connections", "statements",
+		"CPU: database", "CPU: KEDA's operator", "CPU: leadsman", "ready after",
 	}, numbers: 2}
 	for i, cost := range r.Idle {
 		if i+1 < len(r.Idle) && r.Idle[i+1].Objects == cost.Objects {
