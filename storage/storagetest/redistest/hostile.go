@@ -116,7 +116,7 @@ func checkError(t *testing.T, err error, longest int) {
 // two sizes of each show, and to less than a few dozen times as much.
 func Hostile(t *testing.T, preset *driver.Redis, options driver.RedisOptions) {
 	t.Helper()
-	const size, times, most = 1 << 18, 16, 40
+	const size, times, most = 1 << 17, 8, 40
 	small, large := hostileTexts(size), hostileTexts(times*size)
 	for name := range small {
 		t.Run(name, func(t *testing.T) {
