@@ -17,7 +17,7 @@ func TestQueueAndHoursTogether(t *testing.T) {
 	app := rig.NewRiverApp(t)
 	r := install(t, app.Source())
 	w := newWorker(t)
-	w.scaled(r, spec{"target": 10, "cron": []spec{hours(-time.Hour, 12*time.Hour, 2)}})
+	w.scaled(r, spec{"target": 10, "cron": []spec{hours(-time.Hour, 12*time.Hour)}})
 	w.ready()
 	w.becomes(2)
 	app.Enqueue("mail", 35)
@@ -25,19 +25,19 @@ func TestQueueAndHoursTogether(t *testing.T) {
 	app.Work("mail")
 	w.becomes(2)
 
-	w.scaled(r, spec{"target": 10, "cron": []spec{hours(6*time.Hour, 12*time.Hour, 2)}})
+	w.scaled(r, spec{"target": 10, "cron": []spec{hours(6*time.Hour, 12*time.Hour)}})
 	w.becomes(0)
 	app.Enqueue("mail", 1)
 	w.becomes(1)
 }
 
-// hours begin and end each day at times from now.
-func hours(begin, end time.Duration, replicas int) spec {
+// hours begin and end each day at times from now, and have 2 replicas.
+func hours(begin, end time.Duration) spec {
 	at := func(in time.Duration) string {
 		t := time.Now().UTC().Add(in)
 		return fmt.Sprintf("%d %d * * *", t.Minute(), t.Hour())
 	}
-	return spec{"timezone": "Etc/UTC", "start": at(begin), "end": at(end), "replicas": replicas}
+	return spec{"timezone": "Etc/UTC", "start": at(begin), "end": at(end), "replicas": 2}
 }
 
 // Either queue wakes the worker, and the one that wants more has its replicas.
