@@ -25,15 +25,21 @@ func measureStreams(b *bed) []row {
 			streams + "insert and commit → the last true", took(median(ours.wakes)), took(median(limit.wakes)),
 			"bare LISTEN + broadcast", ratioAtMost(1.5),
 		},
+		{
+			streams + "the server's processor time to wake them", took(mean(ours.costs)), took(mean(limit.costs)),
+			"bare LISTEN + broadcast", target{},
+		},
 	}
 }
 
 // A flock is n streams to one server, all for one queue.
 type flock struct {
-	n     int
-	queue *riverPostgres
-	each  float64         // bytes of the server's memory per stream
-	wakes []time.Duration // from the insert to the last true, by round
+	n      int
+	server *process
+	queue  *riverPostgres
+	each   float64         // bytes of the server's memory per stream
+	wakes  []time.Duration // from the insert to the last true, by round
+	costs  []time.Duration // the server's processor time meanwhile
 
 	heard atomic.Int64 // trues in this round
 	last  chan time.Time
@@ -44,6 +50,7 @@ func newFlock(b *bed, n int, start func(url string) *process) *flock {
 	url := b.cluster().Database(b)
 	f := &flock{n: n, queue: newRiverPostgres(b, url), last: make(chan time.Time, 1)}
 	server := start(url)
+	f.server = server
 	c := b.dial(server)
 	triggers, err := c.discover(b.ctx, c.objects(n, func(int) string { return wakeQueue }))
 	b.must(err)
@@ -73,11 +80,11 @@ func (f *flock) hear(at time.Time) {
 func (f *flock) wake(b *bed) {
 	time.Sleep(time.Until(f.ready))
 	f.heard.Store(0)
-	called := time.Now()
+	used, called := b.cpu(f.server), time.Now()
 	b.must(f.queue.insert(b.ctx))
 	select {
 	case at := <-f.last:
-		f.wakes = append(f.wakes, at.Sub(called))
+		f.wakes, f.costs = append(f.wakes, at.Sub(called)), append(f.costs, b.cpu(f.server)-used)
 	case <-b.ctx.Done():
 		b.must(b.ctx.Err())
 	case <-time.After(startTimeout):

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"time"
 )
 
 // percentile returns the smallest value that at least the given share of all values do not exceed. It sorts a copy.
@@ -18,3 +19,12 @@ func percentile[T cmp.Ordered](values []T, share float64) T {
 }
 
 func median[T cmp.Ordered](values []T) T { return percentile(values, 0.5) }
+
+// mean is for what is counted in steps that are coarse beside a single value, as processor time is.
+func mean(values []time.Duration) time.Duration {
+	var sum time.Duration
+	for _, v := range values {
+		sum += v
+	}
+	return sum / time.Duration(max(1, len(values)))
+}
