@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -74,7 +75,13 @@ func TestDiskOfSQLiteIsFull(t *testing.T) {
 	}
 	fillUp := func(t *testing.T, v *victim) {
 		t.Helper()
-		fillDisk(t, v.store.(*sqliteStore).dir)
+		s := v.store.(*sqliteStore)
+		fillDisk(t, s.dir)
+		// One job more may fit into the log that is there; many do not.
+		many := rig.Leadsman(t, s.dir, "enqueue", "other", "--count", "3000", "--url", s.url())
+		if out, err := many.CombinedOutput(); err == nil || !strings.Contains(string(out), "full") {
+			t.Errorf("3000 jobs on a disk that is full: %v, %s", err, out)
+		}
 	}
 	empty := func(t *testing.T, v *victim) {
 		t.Helper()
