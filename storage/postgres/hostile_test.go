@@ -69,7 +69,9 @@ func TestNamesAreNeverSQL(t *testing.T) {
 		queues := rapid.SliceOfNDistinct(oddName(), 1, 4, rapid.ID[string]).Draw(rt, "queues")
 		own := identifier(schema)
 		run(t, conn, "CREATE SCHEMA "+own, "CREATE TABLE "+own+".jobs (queue text)")
-		defer run(t, conn, "DROP SCHEMA "+own+" CASCADE")
+		defer func() {
+			_, _ = conn.Exec(context.Background(), "ROLLBACK; DROP SCHEMA "+own+" CASCADE") // also after a failure
+		}()
 		insert := func(queue string, n int) {
 			for range n {
 				if _, err := conn.Exec(context.Background(), "INSERT INTO "+own+".jobs VALUES ($1)", queue); err != nil {
