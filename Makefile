@@ -9,7 +9,7 @@ TOOL    := go tool -modfile=tools/go.mod
 VERSION  = $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
 # Set these on the command line: the packages that test, test-race and lint look at; the folder where run works,
-# and so where the embedded default keeps its leadsman.db; more arguments for run, bench, and the tests against KEDA; how
+# and so where the embedded default keeps its leadsman.db; more arguments for run, bench, bench-peers and e2e; how
 # long each fuzz target runs, and the soak.
 PKG      ?= ./...
 RUN_DIR  ?= .
@@ -60,9 +60,9 @@ test-libraries: ## run the tests that drive the real job libraries (of npm, pinn
 E2E = cd test/e2e && CGO_ENABLED=0 go
 
 .PHONY: test-keda
-test-keda: build deps ## run KEDA's own scalers against the built binary (the first build takes some 15 minutes)
+test-keda: build deps ## run KEDA's own scalers against the built binary, under faults too (the first build takes 15 minutes)
 	@$(E2E) vet ./...
-	@$(E2E) test . ./rig ./faults $(ARGS)
+	@$(E2E) test -timeout 30m . ./rig ./lint ./faults
 
 .PHONY: e2e
 e2e: ## run it all in a cluster: a control plane, KEDA, the built binary (needs root; the first build takes 30 minutes)
