@@ -87,6 +87,8 @@ func (s *Server) Start() {
 	}()
 	conn, err := grpc.NewClient(s.GRPC, grpc.WithTransportCredentials(s.Credentials), grpc.WithConnectParams(grpc.ConnectParams{
 		Backoff: backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 1, MaxDelay: 10 * time.Millisecond},
+		// Without it a connection has as long as the backoff to come about, and is given up with the call on it.
+		MinConnectTimeout: startTimeout,
 	}))
 	if err != nil {
 		s.tb.Fatal(err)
