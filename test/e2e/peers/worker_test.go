@@ -73,7 +73,7 @@ func removeWorkers(ctx context.Context, namespace string) error {
 	}
 	finalized := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
 	for i := range scaled.Items {
-		if err := kube.Client.Patch(ctx, &scaled.Items[i], finalized); client.IgnoreNotFound(err) != nil {
+		if err := client.IgnoreNotFound(kube.Client.Patch(ctx, &scaled.Items[i], finalized)); err != nil {
 			return err
 		}
 	}
