@@ -40,7 +40,7 @@ func TestApiserverTakesWhatIsShippedAndShown(t *testing.T) {
 }
 
 var (
-	anyNamespace = regexp.MustCompile(`(?m)(^  namespace: |^metadata: .*namespace: )[\w-]+`)
+	anyNamespace = regexp.MustCompile(`(?m)(^ {2}namespace: |^metadata: .*namespace: )[\w-]+`)
 	shownYAML    = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 	between      = regexp.MustCompile(`(?m)^---\n`)
 	foreign      = regexp.MustCompile(`(?m)^apiVersion: (monitoring\.coreos\.com|cert-manager\.io)/`)
