@@ -34,7 +34,11 @@ func run(m *testing.M) int {
 			return 1
 		}
 	}
-	code := storagetest.Main(m, goleak.IgnoreCurrent())
+	const proxy = "github.com/Shopify/toxiproxy/v2"
+	code := storagetest.Main(m, goleak.IgnoreCurrent(),
+		// A connection that ends while a toxic comes or goes leaves these behind.
+		goleak.IgnoreAnyFunction(proxy+"/toxics.(*ToxicStub).Run"),
+		goleak.IgnoreAnyFunction(proxy+".(*ToxicLink).read"), goleak.IgnoreAnyFunction(proxy+".(*ToxicLink).write"))
 	if err := told.write(*tableFile); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
