@@ -68,7 +68,7 @@ test-keda: build deps ## run KEDA's own scalers against the built binary, under 
 e2e: ## run it all in a cluster: a control plane, KEDA, the built binary (needs root; the first build takes 30 minutes)
 	@scripts/deps node
 	@cd test/libraries && npm ci --silent --no-audit --no-fund
-	@$(E2E) test ./chain -count 1 -timeout 30m $(ARGS)
+	@$(E2E) test ./chain -count 1 -parallel 6 -timeout 30m $(ARGS)
 
 .PHONY: soak
 soak: build deps ## churn for a time and see that nothing grows (SOAK=10m; the plot is bin/soak.svg)
