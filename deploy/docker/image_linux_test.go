@@ -17,6 +17,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
+
+	"github.com/leadsman/leadsman/storage/storagetest"
 )
 
 const bundle = "/etc/ssl/certs/ca-certificates.crt"
@@ -168,7 +170,7 @@ func static(t *testing.T, binary string) {
 // serves enqueues a job on a volume, and serves it with the configuration on another that is read-only.
 func serves(t *testing.T, image string) {
 	config, data := folder(t, 0o755), folder(t, 0o777)
-	free := freeAddress(t)
+	free := storagetest.FreeAddress(t)
 	put(t, filepath.Join(config, "leadsman.yaml"), fmt.Appendf(nil,
 		"grpc: {listen: \"127.0.0.1:0\"}\nhttp: {listen: %q}\nsources:\n  mail: {url: \"sqlite:/data/leadsman.db\"}\n", free))
 	c := &container{image: image, volumes: map[string]string{"/etc/leadsman": config, "/data": "!" + data}}
@@ -224,7 +226,7 @@ func trusts(t *testing.T, image string, trusted, key []byte) {
 		{trusted, key, 0, "mail"},
 		{stranger, strangersKey, 1, "is of a CA that is not trusted here"},
 	} {
-		config, address := folder(t, 0o755), freeAddress(t)
+		config, address := folder(t, 0o755), storagetest.FreeAddress(t)
 		put(t, filepath.Join(config, "tls.crt"), server.certificate)
 		put(t, filepath.Join(config, "tls.key"), server.key)
 		put(t, filepath.Join(config, "leadsman.yaml"), fmt.Appendf(nil, "grpc: {listen: %q, tls: {certFile: tls.crt, keyFile: tls.key}}\n"+

@@ -17,6 +17,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+
+	"github.com/leadsman/leadsman/storage/storagetest"
 )
 
 // startTimeout bounds the start and the stop of a process, generously.
@@ -44,13 +46,13 @@ func sourceOf(url, preset string) map[string]any {
 
 // leadsmanOver is leadsman for any source.
 func (b *bed) leadsmanOver(source, sampling map[string]any) *process {
-	addr := b.freeAddr()
+	addr := storagetest.FreeAddress(b)
 	if sampling == nil {
 		sampling = map[string]any{}
 	}
 	config, err := json.Marshal(map[string]any{
 		"grpc":     map[string]any{"listen": addr},
-		"http":     map[string]any{"listen": b.freeAddr()}, // as in production: calls are counted
+		"http":     map[string]any{"listen": storagetest.FreeAddress(b)}, // as in production: calls are counted
 		"log":      map[string]any{"level": "warn"},
 		"sampling": sampling,
 		"sources":  map[string]any{"bench": source},
@@ -66,7 +68,7 @@ func (b *bed) leadsmanOver(source, sampling map[string]any) *process {
 func (b *bed) bare(flags ...string) *process {
 	self, err := os.Executable()
 	b.must(err)
-	addr := b.freeAddr()
+	addr := storagetest.FreeAddress(b)
 	return b.start(addr, b.tempDir(), self, append([]string{bareCommand, "-listen", addr}, flags...)...)
 }
 
@@ -171,12 +173,4 @@ func (b *bed) cpu(p *process) time.Duration {
 		ticks += n
 	}
 	return time.Duration(ticks) * 10 * time.Millisecond
-}
-
-// freeAddr asks the kernel for an address of loopback that nobody listens on.
-func (b *bed) freeAddr() string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	b.must(err)
-	defer l.Close()
-	return l.Addr().String()
 }

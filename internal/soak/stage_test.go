@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -68,7 +67,7 @@ func newToken(id string) (token, digest string) {
 func newStage(t *testing.T) *stage {
 	t.Helper()
 	cluster := storagetest.StartCluster(t)
-	s := &stage{grpc: freeAddr(t), http: freeAddr(t), database: cluster.Database(t), redis: storagetest.StartRedis(t)}
+	s := &stage{grpc: storagetest.FreeAddress(t), http: storagetest.FreeAddress(t), database: cluster.Database(t), redis: storagetest.StartRedis(t)}
 	s.river = storagetest.RiverPostgres(t, s.database)
 	s.exec(t, "CREATE ROLE "+reader+" LOGIN IN ROLE pg_read_all_data")
 	s.tokens.keda, _ = newToken("keda")
@@ -213,15 +212,4 @@ func (s *stage) mustConnect(t *testing.T) *grpc.ClientConn {
 
 func (s *stage) connect() (*grpc.ClientConn, error) {
 	return grpc.NewClient(s.grpc, grpc.WithTransportCredentials(insecure.NewCredentials()))
-}
-
-// freeAddr asks the kernel for an address of loopback that nobody listens on.
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }

@@ -162,7 +162,7 @@ func TestExamineFailsWhereNobodyIsLetIn(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "refused the credentials") {
 		t.Errorf("got %v", err)
 	}
-	closed := fmt.Sprintf("postgres://nobody@127.0.0.1:%d/app", freePort(t))
+	closed := fmt.Sprintf("postgres://nobody@127.0.0.1:%d/app", storagetest.FreePort(t))
 	if _, err := open(t, postgres.Config{URL: always(closed), SQL: jobs}).Examine(t.Context()); err == nil {
 		t.Error("a port on which nobody listens was examined")
 	}

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/leadsman/leadsman/storage/storagetest"
 )
 
 // pgbouncer puts a transaction pooler with one server connection in front of a database, without support for
@@ -28,7 +30,7 @@ func pgbouncer(t *testing.T, dsn string, settings ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	port := freePort(t)
+	port := storagetest.FreePort(t)
 	dir, err := os.MkdirTemp("", "pgbouncer") //nolint:usetesting // another user has to reach it
 	if err != nil {
 		t.Fatal(err)
@@ -86,14 +88,4 @@ func unprivileged(t *testing.T, dir string) *syscall.SysProcAttr {
 		t.Fatal(err)
 	}
 	return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
-}
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().(*net.TCPAddr).Port
 }

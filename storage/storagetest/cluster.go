@@ -184,13 +184,3 @@ func (c *Cluster) exec(statement string) error {
 	_, err = conn.Exec(ctx, statement)
 	return err
 }
-
-// freePort asks the kernel for a port of loopback that nobody listens on.
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
-}

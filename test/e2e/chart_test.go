@@ -14,6 +14,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/leadsman/leadsman/storage/storagetest"
 	"github.com/leadsman/leadsman/test/e2e/rig"
 )
 
@@ -163,7 +164,7 @@ func TestServerTakesTheChartsConfiguration(t *testing.T) {
 		t.Error("the ConfigMap holds the URL")
 	}
 	s := rig.NewServer(t)
-	config = strings.NewReplacer("/etc/leadsman/sources", dir, "0.0.0.0:50051", s.GRPC, "0.0.0.0:8080", rig.FreeAddress(t)).Replace(config)
+	config = strings.NewReplacer("/etc/leadsman/sources", dir, "0.0.0.0:50051", s.GRPC, "0.0.0.0:8080", storagetest.FreeAddress(t)).Replace(config)
 	s.Configure(config)
 	s.Start()
 }

@@ -2,7 +2,6 @@ package rig
 
 import (
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"runtime"
@@ -119,15 +118,4 @@ func (p *Program) Terminate() {
 		p.tb.Errorf("%s did not end within %s of SIGTERM", p.cmd.Path, stopTimeout)
 		p.Kill()
 	}
-}
-
-// FreeAddress returns an address of loopback that nobody listens on.
-func FreeAddress(tb testing.TB) string {
-	tb.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }

@@ -13,6 +13,8 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+
+	"github.com/leadsman/leadsman/storage/storagetest"
 )
 
 const startTimeout = 30 * time.Second // generous: other tests may keep the machine busy
@@ -47,7 +49,7 @@ func Serve(tb testing.TB, config string) *Server {
 func NewServer(tb testing.TB) *Server {
 	tb.Helper()
 	return &Server{
-		Dir: tb.TempDir(), GRPC: FreeAddress(tb), HTTP: FreeAddress(tb), Credentials: insecure.NewCredentials(), tb: tb,
+		Dir: tb.TempDir(), GRPC: storagetest.FreeAddress(tb), HTTP: storagetest.FreeAddress(tb), Credentials: insecure.NewCredentials(), tb: tb,
 	}
 }
 
