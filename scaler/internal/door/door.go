@@ -97,6 +97,11 @@ func (d *Door) leaveLocked(g *guest) {
 		d.open--
 		g.in = false
 	}
+	d.heardLocked(g)
+}
+
+// heardLocked takes a guest from the newcomers, if it is one.
+func (d *Door) heardLocked(g *guest) {
 	if g.place != nil {
 		d.newcomers.Remove(g.place)
 		g.place = nil
@@ -150,10 +155,7 @@ func (g *guest) SetDeadline(t time.Time) error {
 func (g *guest) heard() {
 	g.door.mu.Lock()
 	defer g.door.mu.Unlock()
-	if g.place != nil {
-		g.door.newcomers.Remove(g.place)
-		g.place = nil
-	}
+	g.door.heardLocked(g)
 }
 
 // SyscallConn gives the server the socket, as the bare connection would.
