@@ -39,20 +39,15 @@ func TestRotationOfCertificatesLosesNoWake(t *testing.T) {
 		w.ready()
 		workers = append(workers, w)
 	}
-	wakes := func(w *worker) {
-		t.Helper()
-		app.Enqueue(w.name.Name, 1)
-		w.becomes(1)
-	}
-	wakes(workers[0])
+	workers[0].wakes(app)
 
 	r.shows(t, next, old.PEM+next.PEM)
-	wakes(workers[1]) // over a connection from before
+	workers[1].wakes(app) // over a connection from before
 	first.setSecret("leadsman-client", clientSecret(next.PEM, next.Client(operator)))
 	workers[2].touch()
 	workers[2].ready()
 	r.shows(t, next, next.PEM)
-	wakes(workers[2])
+	workers[2].wakes(app)
 	workers[2].shows("READY", "True")
 }
 

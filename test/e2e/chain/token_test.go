@@ -40,20 +40,15 @@ func TestRotationOfTokensLosesNoWake(t *testing.T) {
 		w.ready()
 		workers = append(workers, w)
 	}
-	wakes := func(w *worker) {
-		t.Helper()
-		app.Enqueue(w.name.Name, 1)
-		w.becomes(1)
-	}
-	wakes(workers[0])
+	workers[0].wakes(app)
 
 	r.admits(t, app.Source()+rig.TokensConfig(old, next))
-	wakes(workers[1]) // over a stream that has the old one
+	workers[1].wakes(app) // over a stream that has the old one
 	first.setSecret(secretName, map[string]string{"token": next.Token})
-	wakes(workers[2])
+	workers[2].wakes(app)
 	workers[3].touch()
 	r.admits(t, app.Source()+rig.TokensConfig(next))
-	wakes(workers[3])
+	workers[3].wakes(app)
 	workers[3].shows("READY", "True")
 }
 

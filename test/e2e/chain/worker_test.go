@@ -163,6 +163,13 @@ func (w *worker) becomes(n int32) {
 	w.t.Fatalf("replicas = %d for %s, want %d; the ScaledObject says: %s", last, settled, n, w.conditions())
 }
 
+// wakes enqueues a job in the queue of the worker's name and waits for its first replica.
+func (w *worker) wakes(app *rig.RiverApp) {
+	w.t.Helper()
+	app.Enqueue(w.name.Name, 1)
+	w.becomes(1)
+}
+
 // stays fails if the worker gets another number of replicas within a time.
 func (w *worker) stays(n int32, d time.Duration) {
 	w.t.Helper()

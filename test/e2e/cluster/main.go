@@ -8,9 +8,9 @@ import (
 )
 
 // Main is what a TestMain does to have a cluster: it builds what is to be built, enters namespaces of its own, starts a
-// cluster, runs, and stops it. It returns the exit code. LogFolder, if it is not "", keeps what the cluster's programs write.
-func Main(logFolder string, run func(*Cluster) int) int {
-	code, err := mainCode(logFolder, run)
+// cluster, runs, and stops it. It returns the exit code. The folder logs, if it is not "", keeps what the cluster's programs write.
+func Main(logs string, run func(*Cluster) int) int {
+	code, err := mainCode(logs, run)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "cluster:", err)
 		return max(1, code)

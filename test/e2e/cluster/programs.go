@@ -7,13 +7,11 @@ import (
 
 // Addresses of the cluster's programs. The namespace is theirs alone.
 const (
-	etcdURL      = "http://127.0.0.1:2379"
-	apiServerURL = "https://127.0.0.1:6443"
-	// OperatorMetrics is where KEDA's operator has its Prometheus metrics.
-	OperatorMetrics = "http://127.0.0.1:8080/metrics"
-	operatorHealth  = "http://127.0.0.1:8081/readyz"
-	managerHealth   = "https://127.0.0.1:10257/healthz"
-	adapterPort     = 6444
+	etcdURL        = "http://127.0.0.1:2379"
+	apiServerURL   = "https://127.0.0.1:6443"
+	operatorHealth = "http://127.0.0.1:8081/readyz"
+	managerHealth  = "https://127.0.0.1:10257/healthz"
+	adapterPort    = 6444
 )
 
 // syncPeriod is how often an HPA looks. A cluster's default is 15 s; whoever waits for replicas does not need that twice.

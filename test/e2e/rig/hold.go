@@ -4,11 +4,8 @@ import (
 	"context"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/hibiken/asynq"
-	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 )
 
 // A hold keeps jobs running that a worker has claimed.
@@ -41,27 +38,10 @@ func (h *hold) await(tb testing.TB) {
 func (a *RiverApp) Hold(queue string, n int) (release func()) {
 	a.tb.Helper()
 	h := newHold(n)
-	workers := river.NewWorkers()
-	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, _ *river.Job[mail]) error { return h.run(ctx) }))
-	client, err := river.NewClient(riverpgxv5.New(a.pool), &river.Config{
-		Logger:            a.logger(),
-		Workers:           workers,
-		Queues:            map[string]river.QueueConfig{queue: {MaxWorkers: n}},
-		JobTimeout:        -1, // none
-		FetchPollInterval: 100 * time.Millisecond,
-	})
-	if err != nil {
-		a.tb.Fatal(err)
-	}
-	ctx := context.WithoutCancel(a.tb.Context())
-	if err := client.Start(ctx); err != nil {
-		a.tb.Fatal(err)
-	}
+	stop := a.workers(context.WithoutCancel(a.tb.Context()), queue, n, h.run)
 	release = sync.OnceFunc(func() {
 		close(h.open)
-		if err := client.Stop(ctx); err != nil {
-			a.tb.Error(err)
-		}
+		stop()
 	})
 	a.tb.Cleanup(release)
 	h.await(a.tb)

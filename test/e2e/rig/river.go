@@ -115,26 +115,9 @@ func (a *RiverApp) EnqueueElsewhere(queue string, n int) {
 // Work runs workers on a queue until all its jobs are done.
 func (a *RiverApp) Work(queue string) {
 	a.tb.Helper()
-	workers := river.NewWorkers()
-	river.AddWorker(workers, river.WorkFunc(func(context.Context, *river.Job[mail]) error { return nil }))
-	client, err := river.NewClient(riverpgxv5.New(a.pool), &river.Config{
-		Logger:            a.logger(),
-		Workers:           workers,
-		Queues:            map[string]river.QueueConfig{queue: {MaxWorkers: 200}},
-		FetchPollInterval: 100 * time.Millisecond,
-	})
-	if err != nil {
-		a.tb.Fatal(err)
-	}
 	ctx := context.WithoutCancel(a.tb.Context())
-	if err := client.Start(ctx); err != nil {
-		a.tb.Fatal(err)
-	}
-	defer func() {
-		if err := client.Stop(ctx); err != nil {
-			a.tb.Error(err)
-		}
-	}()
+	stop := a.workers(ctx, queue, 200, func(context.Context) error { return nil })
+	defer stop()
 	Eventually(a.tb, 30*time.Second, "the workers have done all jobs", func() bool {
 		const left = `SELECT count(*) FROM river_job WHERE queue = $1 AND finalized_at IS NULL`
 		var n int
@@ -143,6 +126,31 @@ func (a *RiverApp) Work(queue string) {
 		}
 		return n == 0
 	})
+}
+
+// workers starts so many workers on a queue that do each job by run, however long it takes, until stop is called.
+func (a *RiverApp) workers(ctx context.Context, queue string, n int, run func(context.Context) error) (stop func()) {
+	a.tb.Helper()
+	workers := river.NewWorkers()
+	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, _ *river.Job[mail]) error { return run(ctx) }))
+	client, err := river.NewClient(riverpgxv5.New(a.pool), &river.Config{
+		Logger:            a.logger(),
+		Workers:           workers,
+		Queues:            map[string]river.QueueConfig{queue: {MaxWorkers: n}},
+		JobTimeout:        -1, // none
+		FetchPollInterval: 100 * time.Millisecond,
+	})
+	if err != nil {
+		a.tb.Fatal(err)
+	}
+	if err := client.Start(ctx); err != nil {
+		a.tb.Fatal(err)
+	}
+	return func() {
+		if err := client.Stop(ctx); err != nil {
+			a.tb.Error(err)
+		}
+	}
 }
 
 // Reset forgets the app's connections, which a restart of the server has broken.
