@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"net"
 	"os"
 	"strings"
 	"time"
@@ -93,10 +92,7 @@ func (e *Engine) connConfig(source func() (string, error)) (*pgx.ConnConfig, err
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = e.cfg.Timeout
 	}
-	dialer := &net.Dialer{KeepAliveConfig: net.KeepAliveConfig{
-		Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 3,
-	}}
-	config.DialFunc = dialer.DialContext
+	config.DialFunc = e.dialer.dial
 	if config.ValidateConnect == nil && len(hosts(config)) > 1 && !statesSessionAttrs(dsn) {
 		// Several hosts mean a primary and its standbys. Not "read-write": a role may well be read-only by default.
 		config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsPrimary

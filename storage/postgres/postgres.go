@@ -70,6 +70,7 @@ type Engine struct {
 	queries  []query // one, or one per layout of cfg.SQL
 	version  query   // chooses among the layouts
 	settings query
+	dialer   *dialer
 	pool     *pgxpool.Pool
 	unnamed  atomic.Bool // no prepared statements from here on
 	timing   timing
@@ -99,7 +100,7 @@ func Open(cfg Config) (*Engine, error) {
 	}
 	e := &Engine{
 		cfg: cfg, queries: queries, version: version,
-		settings: settings(cfg.Timeout, cfg.SQL.Static), timing: defaultTiming, arming: armSteps(),
+		settings: settings(cfg.Timeout, cfg.SQL.Static), dialer: newDialer(), timing: defaultTiming, arming: armSteps(),
 	}
 	e.unnamed.Store(cfg.Pooler)
 	if e.pool, err = e.newPool(); err != nil {
@@ -153,8 +154,11 @@ func (e *Engine) Queries() []string {
 	return texts
 }
 
-// Close closes the connections and waits for the pool's goroutine.
+// Close closes the connections and waits for the pool's goroutine. It does not wait for a server that does not answer.
 func (e *Engine) Close() error {
+	late := time.AfterFunc(closeWait, e.dialer.cut)
+	defer late.Stop()
 	e.pool.Close()
+	e.dialer.cut()
 	return nil
 }

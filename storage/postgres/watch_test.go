@@ -136,6 +136,34 @@ func TestWatchNoticesAServerThatAnswersNoMore(t *testing.T) {
 	s.listens(t)
 }
 
+// A process that is told to end has less time than pgx gives a server to take its request to cancel.
+func TestCloseDoesNotWaitForAServerThatAnswersNoMore(t *testing.T) {
+	cluster := storagetest.StartCluster(t)
+	engine, err := postgres.Open(postgres.Config{
+		URL: always(cluster.SuperuserURL()), SQL: listening(static(oneJob)), Timeout: time.Second,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := watch(t, engine)
+	s.listens(t)
+	ready(t, engine, "mail")
+	cluster.Signal(t, syscall.SIGSTOP)
+	mustFail(t, engine, driver.Timeout)
+	s.wait(t, "edge polling", func(s seen) bool { return s.mode == driver.ModeEdgePoll })
+	closed := make(chan error, 1)
+	go func() { closed <- engine.Close() }()
+	select {
+	case err := <-closed:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("the engine is not closed after 10 s")
+	}
+	mustFail(t, engine, driver.Unavailable)
+}
+
 func TestWatchStaysHealthyInSilence(t *testing.T) {
 	dsn := storagetest.Postgres(t)
 	conn := connect(t, dsn)

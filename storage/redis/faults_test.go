@@ -121,6 +121,24 @@ func TestWatchNoticesAServerThatIsStopped(t *testing.T) {
 	neverZero(t, engine, "mail", 2)
 }
 
+func TestCloseDoesNotWaitForAServerThatAnswersNoMore(t *testing.T) {
+	server, engine, shop, s := watched(t)
+	shop.Insert("mail", 1)
+	read(t, engine, "mail")
+	server.Signal(t, syscall.SIGSTOP)
+	s.AwaitMode(t, driver.ModeEdgePoll, "")
+	closed := make(chan error, 1)
+	go func() { closed <- engine.Close() }()
+	select {
+	case err := <-closed:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("the engine is not closed after 10 s")
+	}
+}
+
 func sentinelURL(set *storagetest.RedisSentinel) string {
 	return "redis+sentinel://" + strings.Join(set.Addrs(), ",") + "/" + set.Master() + "/0"
 }
