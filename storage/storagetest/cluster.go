@@ -31,7 +31,9 @@ type Cluster struct {
 	password string
 	settings []string
 	account  *account // nil when this process may run the server itself
-	server   *server  // nil while stopped
+	ownClock bool
+	clock    *clock  // nil for the machine's
+	server   *server // nil while stopped
 	lastDB   atomic.Int64
 }
 
@@ -96,6 +98,9 @@ func (c *Cluster) create() error {
 		return err
 	}
 	if err := c.initdb(); err != nil {
+		return err
+	}
+	if err := c.makeClock(); err != nil {
 		return err
 	}
 	// Between choosing a free port and listening on it, somebody else can take it: then choose again.

@@ -35,7 +35,9 @@ type RedisServer struct {
 	primary  *RedisServer // whose replica it begins as; nil for none
 	config   []string     // more lines of redis.conf
 	tls      *redisTLS    // nil for none
-	server   *server      // nil while stopped
+	ownClock bool
+	clock    *clock  // nil for the machine's
+	server   *server // nil while stopped
 
 	mu     sync.Mutex
 	client rueidis.Client // made when it is first asked for
@@ -97,6 +99,9 @@ func newRedis(opts ...RedisOption) (*RedisServer, error) {
 	}
 	if s.tls != nil && s.tls.dir == "" {
 		err = s.tls.write(s.dir)
+	}
+	if err == nil {
+		err = s.makeClock()
 	}
 	if err == nil {
 		err = s.startAnywhere()

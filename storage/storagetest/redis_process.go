@@ -78,7 +78,8 @@ func (s *RedisServer) start() error {
 		args = append(args, "--sentinel")
 	}
 	var err error
-	if s.server, err = runServer(s.dir, nil, "KILL", s.program, args...); err != nil {
+	program, args := s.clock.preload(s.program, args)
+	if s.server, err = runServer(s.dir, nil, "KILL", program, args...); err != nil {
 		return err
 	}
 	if err := s.ready(); err != nil {

@@ -59,7 +59,8 @@ func (c *Cluster) start() error {
 		return errors.New("the server is running")
 	}
 	args := append([]string{"-D", c.data(), "-p", strconv.Itoa(c.port)}, c.settings...)
-	s, err := runServer(c.dir, c.account, "QUIT", filepath.Join(c.bin, "postgres"), args...)
+	program, args := c.clock.preload(filepath.Join(c.bin, "postgres"), args)
+	s, err := runServer(c.dir, c.account, "QUIT", program, args...)
 	if err != nil {
 		return fmt.Errorf("start PostgreSQL: %w", err)
 	}
