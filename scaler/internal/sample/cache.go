@@ -82,6 +82,7 @@ type cache struct {
 	signals signals
 	swept   time.Time // when idle entries were last dropped
 	status  Status
+	clock   sourceClock
 	timer   *time.Timer // fires at the earliest due
 	fires   time.Time   // when timer fires; zero when it is not set
 	closed  bool
@@ -198,8 +199,8 @@ func (c *cache) addWanted(wants map[driver.Want]struct{}) {
 }
 
 // put files what one read of a flight returned of wants, some of the flight's. A failed read leaves all records as
-// they are.
-func (c *cache) put(f *flight, wants []driver.Want, got storage.Sample, err error) {
+// they are. leapt says that the source's clock has been set, so that any job may have become due.
+func (c *cache) put(f *flight, wants []driver.Want, got storage.Sample, err error) (leapt bool) {
 	parts := split(got.Queues)
 	if err == nil {
 		f.keep(wants, got, parts)
@@ -212,6 +213,7 @@ func (c *cache) put(f *flight, wants []driver.Want, got storage.Sample, err erro
 		c.status.Failures++
 	} else {
 		c.status.LastRead, c.status.Took, c.status.Notes = got.Started, got.Took, got.Notes
+		leapt = c.clock.leaps(&got)
 	}
 	limited := f.limit != 0 && (c.opts.CountLimit == 0 || f.limit < c.opts.CountLimit)
 	for _, want := range wants {
@@ -230,6 +232,7 @@ func (c *cache) put(f *flight, wants []driver.Want, got storage.Sample, err erro
 			c.armLocked(e.due)
 		}
 	}
+	return leapt
 }
 
 // fileLocked makes r the entry's newest record, unless a newer one came first.

@@ -90,7 +90,7 @@ type Sampler struct {
 }
 
 // New makes a Sampler. onDue is called, from a goroutine of its own and without locks held, when a scheduled
-// job of the named queue should have become ready; it must not block.
+// job of the named queue should have become ready, or of any queue if it is ""; it must not block.
 func New(source *storage.Source, opts Options, onDue func(queue string)) *Sampler {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Sampler{source: source, opts: opts, ctx: ctx, cancel: cancel}
@@ -223,7 +223,9 @@ func (s *Sampler) readSome(f *flight, wants []driver.Want) error {
 	if s.opts.Observe != nil {
 		s.opts.Observe(time.Since(began), err)
 	}
-	s.cache.put(f, wants, got, err)
+	if s.cache.put(f, wants, got, err) {
+		s.cache.onDue("")
+	}
 	return err
 }
 

@@ -20,6 +20,7 @@ import (
 type slow struct {
 	mu       sync.Mutex
 	takes    time.Duration
+	off      time.Duration // of its clock
 	err      error
 	queues   map[string]driver.Queue
 	requests []driver.Request
@@ -33,7 +34,7 @@ func (s *slow) Read(ctx context.Context, req driver.Request) (driver.Reading, er
 	s.busy++
 	s.overlap = max(s.overlap, s.busy)
 	takes, err := s.takes, s.err
-	reading := driver.Reading{Now: time.Now()}
+	reading := driver.Reading{Now: time.Now().Add(s.off)}
 	for _, want := range req.Wants {
 		q := s.queues[want.Queue]
 		q.Name, q.Lookahead = want.Queue, want.Lookahead
