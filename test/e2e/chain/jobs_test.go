@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/leadsman/leadsman/storage/storagetest"
 	"github.com/leadsman/leadsman/test/e2e/rig"
@@ -72,8 +71,7 @@ func newEncoding(t *testing.T, strategy, metric string) *encoding {
 	}}
 	e.queue = e.open()
 	e.release = install(t, fmt.Sprintf("sources: {video: {url: %q, preset: bullmq}}\n", server.URL()))
-	namespace := namespaceOf(t)
-	create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
+	namespace := newNamespace(t)
 	e.kubelet = newKubelet(t, namespace)
 	pod := map[string]any{
 		"restartPolicy": "Never", "containers": []any{map[string]any{"name": "encoder", "image": "example.com/encoder:1"}},

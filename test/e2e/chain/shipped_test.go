@@ -22,7 +22,8 @@ import (
 type shop struct {
 	t           *testing.T
 	mail, video *rig.RiverApp
-	token       rig.Token
+	token       rig.Token // KEDA's
+	scraper     rig.Token // Prometheus'
 	release     *release
 }
 
@@ -43,6 +44,10 @@ func TestShippedManifestsWorkUnchanged(t *testing.T) {
 	} {
 		t.Run(tc.file, func(t *testing.T) { s.scales(t, tc.file, tc.first, tc.backlog) })
 	}
+	t.Run("prometheus.yaml", func(t *testing.T) {
+		scrape(t, s.release, cluster.PrometheusAddress, s.scraper.Token)
+		s.scales(t, "prometheus.yaml", 1, 4)
+	})
 	for _, file := range []string{"scaled-job-default.yaml", "scaled-job-accurate.yaml"} {
 		t.Run(file, func(t *testing.T) { s.makesJobs(t, file) })
 	}
@@ -52,8 +57,11 @@ func TestShippedManifestsWorkUnchanged(t *testing.T) {
 
 func newShop(t *testing.T) *shop {
 	t.Helper()
-	s := &shop{t: t, mail: rig.NewRiverApp(t), video: rig.NewRiverApp(t), token: rig.NewToken(t, "keda")}
-	s.release = prepare(t, cluster.NewRelease(0), s.sources()+"http: {auth: token}\n"+rig.TokensConfig(s.token))
+	s := &shop{
+		t: t, mail: rig.NewRiverApp(t), video: rig.NewRiverApp(t),
+		token: rig.NewToken(t, "keda"), scraper: rig.NewToken(t, "prometheus", "--scope", "inspect"),
+	}
+	s.release = prepare(t, cluster.NewRelease(0), s.sources()+"http: {auth: token}\n"+rig.TokensConfig(s.token, s.scraper))
 	for _, replica := range s.release.replicas {
 		replica.Start()
 	}

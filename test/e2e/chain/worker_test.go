@@ -35,9 +35,15 @@ type worker struct {
 // newWorker makes a worker in a namespace of its own. All of it is gone when the test ends.
 func newWorker(t *testing.T, env ...corev1.EnvVar) *worker {
 	t.Helper()
-	namespace := namespaceOf(t)
-	create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
-	return newWorkerIn(t, namespace, "mailer", env...)
+	return newWorkerIn(t, newNamespace(t), "mailer", env...)
+}
+
+// newNamespace makes a namespace, which is gone when the test ends.
+func newNamespace(t *testing.T) string {
+	t.Helper()
+	name := namespaceOf(t)
+	create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	return name
 }
 
 // namespaceOf is a name for the namespace of a test, another one each time it runs.

@@ -86,6 +86,9 @@ func (c *Cluster) startKubernetes(ctx context.Context) (err error) {
 }
 
 func (c *Cluster) startKEDA(ctx context.Context) error {
+	if err := c.createKinds(ctx); err != nil {
+		return err
+	}
 	if err := c.installKEDA(ctx); err != nil {
 		return fmt.Errorf("install KEDA: %w", err)
 	}

@@ -37,10 +37,16 @@ func NewRelease(n int) Release {
 	return Release{Name: name, Hosts: [2]string{fmt.Sprintf("127.1.%d.1", n), fmt.Sprintf("127.1.%d.2", n)}}
 }
 
+// PrometheusAddress is where Prometheus listens, if a test runs one: at the name that its operator gives it, which our manifests
+// expect.
+const PrometheusAddress = prometheusHost + ":9090"
+
+const prometheusHost = "127.1.255.1"
+
 // hostsFile is /etc/hosts: what a cluster's DNS would know.
 func hostsFile() string {
 	var text strings.Builder
-	text.WriteString("127.0.0.1 localhost\n")
+	text.WriteString("127.0.0.1 localhost\n" + prometheusHost + " prometheus-operated.monitoring.svc\n")
 	for n := range releases {
 		r := NewRelease(n)
 		for _, host := range r.Hosts {

@@ -4,9 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 
 	kedav1alpha1 "github.com/kedacore/keda/v2/apis/keda/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
@@ -17,7 +14,6 @@ import (
 	"k8s.io/client-go/rest"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 )
 
 const kedaNamespace = "keda"
@@ -35,48 +31,24 @@ func newClient(config *rest.Config) (client.WithWatch, error) {
 	return client.NewWithWatch(config, client.Options{Scheme: scheme})
 }
 
-// installKEDA creates what KEDA needs: its kinds, its namespace, and the way from the apiserver to its adapter.
+// installKEDA creates what KEDA needs beside its kinds: its namespace, and the way from the apiserver to its adapter.
 func (c *Cluster) installKEDA(ctx context.Context) error {
-	objects, err := kedaKinds()
+	api, err := c.externalMetrics()
 	if err != nil {
 		return err
 	}
-	objects = append(objects, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: kedaNamespace}}, adapterService())
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: kedaNamespace}}
+	return c.create(ctx, namespace, adapterService(), api)
+}
+
+// create creates objects.
+func (c *Cluster) create(ctx context.Context, objects ...client.Object) error {
 	for _, object := range objects {
 		if err := c.Client.Create(ctx, object); err != nil {
 			return fmt.Errorf("create %T %s: %w", object, object.GetName(), err)
 		}
 	}
-	api, err := c.externalMetrics()
-	if err != nil {
-		return err
-	}
-	return c.Client.Create(ctx, api)
-}
-
-// kedaKinds are KEDA's CustomResourceDefinitions, from its module.
-func kedaKinds() ([]client.Object, error) {
-	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/kedacore/keda/v2").Output()
-	if err != nil {
-		return nil, fmt.Errorf("find KEDA's module: %w", err)
-	}
-	files, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(out)), "config", "crd", "bases", "*.yaml"))
-	if err != nil || len(files) == 0 {
-		return nil, fmt.Errorf("KEDA's module has no kinds: %w", err)
-	}
-	var kinds []client.Object
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return nil, err
-		}
-		kind := &apiextensionsv1.CustomResourceDefinition{}
-		if err := yaml.Unmarshal(text, kind); err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
-		}
-		kinds = append(kinds, kind)
-	}
-	return kinds, nil
+	return nil
 }
 
 // adapterService leads to the adapter on this host: there are no Pods that a selector could choose.
