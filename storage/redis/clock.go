@@ -18,8 +18,12 @@ type clock struct {
 	said   time.Time // last, so that it does not go back by what the network took
 }
 
-// jump is how far the server's clock may be from where it is expected.
-const jump = time.Second
+const (
+	// jump is how far the server's clock may be from where it is expected.
+	jump = time.Second
+	// askAgain is how long a cluster's clock is taken to run evenly. Other servers are asked with each read.
+	askAgain = 10 * time.Second
+)
 
 // set takes a reply to TIME that was asked for at local. It reports whether the clock had been off.
 func (c *clock) set(server, local time.Time) (jumped bool) {
@@ -49,9 +53,19 @@ func (c *clock) now() (time.Time, bool) {
 	return c.said, true
 }
 
+// old says that the clock was told longer ago than askAgain.
+func (c *clock) old() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Since(c.local) > askAgain
+}
+
 // now returns the server's time, by asking for it where that has not been done.
 func (s *session) now(ctx context.Context) (time.Time, error) {
 	if now, ok := s.clock.now(); ok {
+		if s.kind == cluster && s.clock.old() {
+			s.askAgain()
+		}
 		return now, nil
 	}
 	asked := time.Now()
@@ -65,6 +79,21 @@ func (s *session) now(ctx context.Context) (time.Time, error) {
 		return now, nil
 	}
 	return asked, nil
+}
+
+// askAgain asks a node of a cluster for the time, beside the reads: it may be one that does not answer, and hold none of
+// what they are after. Meanwhile the clock runs on.
+func (s *session) askAgain() {
+	if s.asking.Swap(true) {
+		return
+	}
+	s.tasks.Go(func() {
+		defer s.asking.Store(false)
+		ctx, cancel := context.WithTimeout(s.life, jump)
+		defer cancel()
+		asked := time.Now()
+		_, _ = s.takeTime(s.client.Do(ctx, s.client.B().Time().Build()), asked) // the next read sees to it again
+	})
 }
 
 // takeTime takes a reply to TIME, and says whether the clock had been off. Where the server refuses it, the local clock is

@@ -41,6 +41,7 @@ type session struct {
 	tracking bool
 	untold   string // why there is no tracking
 	clock    clock
+	asking   atomic.Bool // somebody asks a cluster for the time
 
 	noMulti, noRole, noTime atomic.Bool // the server refuses the command
 	refused                 refusals

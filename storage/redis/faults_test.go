@@ -242,6 +242,21 @@ func TestClusterFailOverIsFollowed(t *testing.T) {
 	})
 }
 
+// What is due in a cluster goes by a clock that is not asked for with each read.
+func TestSetClockOfAClusterIsNoticed(t *testing.T) {
+	t.Parallel()
+	cluster := storagetest.StartRedisCluster(t, storagetest.WithOwnClock())
+	engine := open(t, "redis+cluster://"+strings.Join(cluster.Addrs(), ","))
+	off := func() time.Duration { return time.Until(read(t, engine, "mail").Now).Round(time.Minute) }
+	if off := off(); off != 0 {
+		t.Errorf("the clock is off by %s from the beginning", off)
+	}
+	for _, node := range cluster.Nodes() {
+		node.SetClock(t, time.Hour)
+	}
+	eventually(t, "the clock is an hour ahead", func() bool { return off() == time.Hour })
+}
+
 func TestReplicaThatHasLostItsMasterIsAnError(t *testing.T) {
 	t.Parallel()
 	primary := storagetest.StartRedis(t)
