@@ -27,7 +27,10 @@ func newClock(dir, variant string, account *account) (*clock, error) {
 		found, _ := filepath.Glob(filepath.Join(pattern, variant)) // fails on a malformed pattern only
 		if len(found) > 0 {
 			c := &clock{library: found[0], file: filepath.Join(dir, "clock"), account: account}
-			return c, c.put(0)
+			if err := c.put(0); err != nil {
+				return nil, err
+			}
+			return c, nil
 		}
 	}
 	return nil, errors.New("this test sets a server's clock, and " + variant + " was found in no faketime below /usr/lib: " +
