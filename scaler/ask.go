@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/leadsman/leadsman/scaler/internal/sample"
 	"github.com/leadsman/leadsman/storage/driver"
 )
 
@@ -47,16 +48,19 @@ func (s *Server) answer(ctx context.Context, q *Query) (Answer, error) {
 		return Answer{}, err
 	}
 	d := decide(q, view.Queues)
-	value, err := d.value(q)
-	if err != nil {
-		return Answer{}, err
-	}
+	return newAnswer(q, &view, &d)
+}
+
+// newAnswer is what a decision comes to. Where the metric cannot be computed, an error comes with all but the value.
+func newAnswer(q *Query, view *sample.View, d *decision) (Answer, error) {
 	answer := Answer{
-		Query: *q, Value: value, Active: d.active, Running: d.running,
+		Query: *q, Active: d.active, Running: d.running,
 		Queues: QueueView{Source: q.Source, Queues: counted(q, view.Queues), At: view.At, Stale: view.Err},
 	}
 	if d.pooled {
 		answer.Pool = &driver.Pool{Workers: d.workers, Capacity: d.capacity}
 	}
-	return answer, nil
+	var err error
+	answer.Value, err = d.value(q)
+	return answer, err
 }

@@ -14,6 +14,9 @@ import (
 type Situation struct {
 	Namespace         string
 	Current, Min, Max int32 // replicas; Max 0 is KEDA's default of 100
+	// Multiplied says that the trigger's metricType is Value: the HPA multiplies the replicas there are by value/target, and
+	// does not take the value for what replicas share.
+	Multiplied bool
 }
 
 // defaultMax is KEDA's maxReplicaCount.
@@ -21,41 +24,59 @@ const defaultMax = 100
 
 // An Explanation is what KEDA would be told for a trigger, and why.
 type Explanation struct {
-	Query    Query
-	Value    float64
-	Active   bool
+	Answer // Queues are those that count
+
 	Replicas int32
-	Queues   QueueView // those that count
-	Why      []string  // the steps, in words
-	Err      error     // the queues could not be read: Value, Active, Replicas and Queues say nothing
-	ValueErr error     // the metric could not be computed: Value and Replicas say nothing
+	Why      []string // the steps, in words
+	Err      error    // there is no answer: but for Query, the Answer and Replicas say nothing
+	ValueErr error    // the metric could not be computed: Value and Replicas say nothing
 }
 
 // Explain says what KEDA would be told for a trigger of this metadata. It fails where KEDA's calls would be refused;
 // where they would be Unavailable, the Explanation's Err says so.
 func (s *Server) Explain(ctx context.Context, id Identity, metadata map[string]string, at Situation) (Explanation, error) {
-	if at.Max == 0 {
-		at.Max = max(defaultMax, at.Min)
+	e, d, err := s.survey(ctx, id, metadata, at)
+	switch {
+	case err != nil:
+		return Explanation{}, err
+	case e.Err != nil:
+		e.Becausef("it cannot be answered: KEDA gets Unavailable and keeps the replicas, or uses the object's fallback")
+	default:
+		e.decide(&d, at)
 	}
+	return e, nil
+}
+
+// ExplainAnswer begins an Explanation of what [Server.Ask] answers. What is made of it is for those to say who ask over
+// HTTP: it ends with what was found, and where Err and ValueErr are nil the Answer is complete. It leaves no trace among
+// the triggers.
+func (s *Server) ExplainAnswer(ctx context.Context, id Identity, metadata map[string]string, at Situation) (Explanation, error) {
+	e, _, err := s.survey(ctx, id, metadata, at)
+	return e, err
+}
+
+// survey says what is asked and what there is of it.
+func (s *Server) survey(
+	ctx context.Context, id Identity, metadata map[string]string, at Situation,
+) (Explanation, decision, error) {
 	q, err := s.ask(id, at.Namespace, metadata)
 	if err != nil {
-		return Explanation{}, err
+		return Explanation{}, decision{}, err
 	}
-	e := Explanation{Query: q}
-	e.becausef("the trigger asks for %s", q.Describe())
-	src := s.sources[q.Source]
-	view, err := src.get(ctx, &q)
+	e := Explanation{Answer: Answer{Query: q}}
+	e.Becausef("the trigger asks for %s", q.Describe())
+	view, err := s.sources[q.Source].get(ctx, &q)
 	if err != nil {
 		e.Err = err
-		e.becausef("it cannot be answered: KEDA gets Unavailable and keeps the replicas, or uses the object's fallback")
-		return e, nil //nolint:nilerr // the Explanation says so
+		return e, decision{}, nil //nolint:nilerr // the Explanation says so
 	}
-	e.Queues = QueueView{Source: q.Source, Queues: counted(&q, view.Queues), At: view.At, Stale: view.Err}
+	d := decide(&q, view.Queues)
+	e.Answer, e.ValueErr = newAnswer(&q, &view, &d)
 	if view.Err != nil {
-		e.becausef("the source cannot be read now (%v); the sample of %s ago answers", view.Err, time.Since(view.At).Round(time.Second))
+		e.Becausef("the source cannot be read now (%v); the sample of %s ago answers", view.Err, time.Since(view.At).Round(time.Second))
 	}
-	e.decide(decide(&q, view.Queues), at)
-	return e, nil
+	e.sayCounts(&d)
+	return e, d, nil
 }
 
 // counted returns the queues that q asks for.
@@ -66,47 +87,43 @@ func counted(q *Query, queues []driver.Queue) []driver.Queue {
 	})
 }
 
-func (e *Explanation) becausef(format string, args ...any) {
+// Becausef adds a step.
+func (e *Explanation) Becausef(format string, args ...any) {
 	e.Why = append(e.Why, fmt.Sprintf(format, args...))
 }
 
 // decide tells the steps from the counts to the replicas.
-func (e *Explanation) decide(d decision, at Situation) {
+func (e *Explanation) decide(d *decision, at Situation) {
 	q := &e.Query
-	e.sayCounts(&d)
-	e.Active = d.active
 	kind := "ready + running"
 	if !q.ActiveWhileRunning {
 		kind = "ready (activeWhileRunning is false)"
 	}
 	if d.active {
-		e.becausef("active: %s = %d is greater than activation %g", kind, d.activity(q), q.Activation)
+		e.Becausef("active: %s = %d is greater than activation %g", kind, d.activity(q), q.Activation)
 	} else {
-		e.becausef("not active: %s = %d is not greater than activation %g", kind, d.activity(q), q.Activation)
+		e.Becausef("not active: %s = %d is not greater than activation %g", kind, d.activity(q), q.Activation)
 	}
-	value, err := d.value(q)
-	if err != nil {
-		e.ValueErr = err
-		e.becausef("there is no value: %v", err)
+	if e.ValueErr != nil {
+		e.Becausef("there is no value: %v", e.ValueErr)
 		return
 	}
-	e.Value = value
-	if uncapped, _ := d.measure(q.Metric); uncapped != value {
-		e.becausef("value: %s = %g, capped to %g", q.Metric, uncapped, value)
+	if uncapped, _ := d.measure(q.Metric); uncapped != e.Value {
+		e.Becausef("value: %s = %g, capped to %g", q.Metric, uncapped, e.Value)
 	} else {
-		e.becausef("value: %s = %g", q.Metric, value)
+		e.Becausef("value: %s = %g", q.Metric, e.Value)
 	}
-	e.sayReplicas(at)
+	e.Imply(q.Target, at)
 }
 
 // sayCounts says what was found, and what looks wrong about it.
 func (e *Explanation) sayCounts(d *decision) {
-	e.becausef("found %s: %d ready, %d running, %d scheduled", plural(d.queues, "queue"), d.ready, d.running, d.scheduled)
+	e.Becausef("found %s: %d ready, %d running, %d scheduled", plural(d.queues, "queue"), d.ready, d.running, d.scheduled)
 	if d.saturated {
-		e.becausef("a count stopped at the source's countLimit; in truth there are more")
+		e.Becausef("a count stopped at the source's countLimit; in truth there are more")
 	}
 	if d.paused > 0 {
-		e.becausef("%s paused: their jobs are not ready", plural(d.paused, "queue"))
+		e.Becausef("%s paused: their jobs are not ready", plural(d.paused, "queue"))
 	}
 	var unknown []string
 	for i := range e.Queues.Queues {
@@ -115,24 +132,31 @@ func (e *Explanation) sayCounts(d *decision) {
 		}
 	}
 	if len(unknown) > 0 {
-		e.becausef("the source has no trace of %s: is the name right?", strings.Join(unknown, ", "))
+		e.Becausef("the source has no trace of %s: is the name right?", strings.Join(unknown, ", "))
 	}
 	if d.ready == 0 && d.nextDue > 0 {
-		e.becausef("the next scheduled job is due in %s", d.nextDue.Round(time.Millisecond))
+		e.Becausef("the next scheduled job is due in %s", d.nextDue.Round(time.Millisecond))
 	}
 }
 
-// sayReplicas says what KEDA and the HPA make of value and activity.
-func (e *Explanation) sayReplicas(at Situation) {
-	q := &e.Query
-	switch {
+// Imply says what KEDA and the HPA make of Value, by a target, and of Active.
+func (e *Explanation) Imply(target float64, at Situation) {
+	if at.Max == 0 {
+		at.Max = max(defaultMax, at.Min)
+	}
+	lowest := max(at.Min, 1)
+	switch there := max(at.Current, lowest); {
 	case !e.Active:
 		e.Replicas = at.Min
-		e.becausef("replicas: %d, the minimum, once KEDA's cooldownPeriod is over (now %d)", at.Min, at.Current)
+		e.Becausef("replicas: %d, the minimum, once KEDA's cooldownPeriod is over (now %d)", at.Min, at.Current)
+	case at.Multiplied:
+		e.Replicas = replicas(float64(there)*e.Value, target, lowest, at.Max)
+		e.Becausef("replicas: metricType Value multiplies those there are: %d × %g / target %g, rounded up, within %d and %d: %d (now %d)",
+			there, e.Value, target, lowest, at.Max, e.Replicas, at.Current)
 	default:
-		e.Replicas = replicas(e.Value, q.Target, max(at.Min, 1), at.Max)
-		e.becausef("replicas: %g / target %g, rounded up, within %d and %d: %d (now %d)",
-			e.Value, q.Target, max(at.Min, 1), at.Max, e.Replicas, at.Current)
+		e.Replicas = replicas(e.Value, target, lowest, at.Max)
+		e.Becausef("replicas: %g / target %g, rounded up, within %d and %d: %d (now %d)",
+			e.Value, target, lowest, at.Max, e.Replicas, at.Current)
 	}
 }
 

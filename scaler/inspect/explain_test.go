@@ -1,6 +1,12 @@
 package inspect_test
 
 import (
+	"encoding/json"
+	"log/slog"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -9,6 +15,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	leadsmanv1 "github.com/leadsman/leadsman/proto/leadsman/v1"
+	"github.com/leadsman/leadsman/scaler/web"
 	"github.com/leadsman/leadsman/storage/driver"
 	"github.com/leadsman/leadsman/storage/memory"
 )
@@ -95,6 +102,81 @@ func TestExplainAgreesWithKEDAsCalls(t *testing.T) {
 	}
 	if got.GetValue() != 7 || got.GetDesiredReplicas() != 3 || len(got.GetQueues()) != 2 {
 		t.Errorf("Explain = %v, want 7 of two queues, three replicas", got)
+	}
+}
+
+// What is explained of a trigger that asks over HTTP is what the same server answers there.
+func TestExplainAgreesWithHTTP(t *testing.T) {
+	store := memory.New()
+	store.Enqueue("mail", 41)
+	store.Enqueue("video", 1)
+	b := serve(t, nil, source(t, "jobs", store))
+	front, err := web.New(web.Options{Scaler: b.server, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/api/scaler/jobs/mail", "/api/scaler?queue=mail,video&target=3", "/api/scaler/job", "/api/scaler?target=0"} {
+		w := httptest.NewRecorder()
+		front.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, http.NoBody))
+		var answer struct {
+			MetricName, Error string
+			MetricValue       float64
+		}
+		if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil {
+			t.Fatal(err)
+		}
+		got, err := b.Explain(t.Context(), &leadsmanv1.ExplainRequest{MetricsApi: &leadsmanv1.MetricsAPI{
+			Url: "http://leadsman-http.leadsman.svc:8080" + path, ValueLocation: "metricValue", TargetValue: 20, ActivationTargetValue: 41,
+		}, CurrentReplicas: 1})
+		if w.Code != http.StatusOK {
+			wantStatus(t, err, codes.InvalidArgument, strconv.Itoa(w.Code), answer.Error)
+			continue
+		}
+		if err != nil || got.GetError() != "" || got.GetValue() != answer.MetricValue || got.GetMetricName() != answer.MetricName ||
+			got.GetActive() != (answer.MetricValue > 41) || got.GetTarget() != 20 {
+			t.Errorf("%s: %v, %v, and the answer is %s", path, got, err, w.Body)
+		}
+		if want := map[bool]int32{true: 3, false: 0}[answer.MetricValue > 41]; got.GetDesiredReplicas() != want {
+			t.Errorf("%s: %d replicas, want %d", path, got.GetDesiredReplicas(), want)
+		}
+	}
+}
+
+func TestExplainRefusesAMetricsAPIThatKEDARefuses(t *testing.T) {
+	b := serve(t, nil, source(t, "jobs", memory.New()))
+	const path = "/api/scaler"
+	for want, over := range map[string]*leadsmanv1.MetricsAPI{
+		"target_value":            {Url: path, ValueLocation: "metricValue"},
+		"activation_target_value": {Url: path, ValueLocation: "metricValue", TargetValue: 1, ActivationTargetValue: math.NaN()},
+		"404":                     {Url: "/api/scaler/none", ValueLocation: "metricValue", TargetValue: 1},
+		"leadsman's":              {Url: "/metrics", ValueLocation: "metricValue", TargetValue: 1},
+	} {
+		_, err := b.Explain(t.Context(), &leadsmanv1.ExplainRequest{MetricsApi: over})
+		wantStatus(t, err, codes.InvalidArgument, want)
+	}
+	over := &leadsmanv1.MetricsAPI{Url: path, ValueLocation: "metricvalue", TargetValue: 1}
+	_, err := b.Explain(t.Context(), &leadsmanv1.ExplainRequest{MetricsApi: over, Metadata: pairs("queue", "mail")})
+	wantStatus(t, err, codes.InvalidArgument, "metadata")
+	got, err := b.Explain(t.Context(), &leadsmanv1.ExplainRequest{MetricsApi: over})
+	if err != nil || got.Value != nil || got.Active != nil || got.DesiredReplicas != nil || !strings.Contains(got.GetError(), "valueLocation") {
+		t.Errorf("Explain = %v, %v, want the error and nothing that looks like an answer", got, err)
+	}
+	_, err = b.Explain(t.Context(), &leadsmanv1.ExplainRequest{MetricType: "Utilization"})
+	wantStatus(t, err, codes.InvalidArgument, "metric_type")
+}
+
+// By metricType Value, the HPA multiplies the replicas there are.
+func TestExplainMultipliesReplicasByValue(t *testing.T) {
+	store := memory.New()
+	store.Enqueue("mail", 30)
+	b := serve(t, nil, source(t, "jobs", store))
+	for current, want := range map[int32]int32{0: 3, 1: 3, 4: 12, 10: 20} {
+		got, err := b.Explain(t.Context(), &leadsmanv1.ExplainRequest{
+			Metadata: pairs("queue", "mail"), MetricType: "Value", CurrentReplicas: current, MaxReplicas: 20,
+		})
+		if err != nil || got.GetDesiredReplicas() != want {
+			t.Errorf("%d replicas: %v, %v, want %d", current, got, err, want)
+		}
 	}
 }
 

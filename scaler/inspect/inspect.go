@@ -8,6 +8,7 @@ package inspect
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 	"strconv"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/leadsman/leadsman/internal/spell"
 	leadsmanv1 "github.com/leadsman/leadsman/proto/leadsman/v1"
 	"github.com/leadsman/leadsman/scaler"
+	"github.com/leadsman/leadsman/scaler/web"
 	"github.com/leadsman/leadsman/storage/driver"
 )
 
@@ -195,11 +197,43 @@ func (s *service) Explain(ctx context.Context, req *leadsmanv1.ExplainRequest) (
 		return nil, status.Error(codes.InvalidArgument,
 			"replicas: give current_replicas, min_replicas and max_replicas of 0 or more, the maximum not below the minimum")
 	}
+	switch req.GetMetricType() {
+	case "", "AverageValue":
+	case "Value":
+		at.Multiplied = true
+	default:
+		return nil, status.Error(codes.InvalidArgument, "metric_type: give AverageValue or Value; KEDA refuses others here")
+	}
+	if over := req.GetMetricsApi(); over != nil {
+		return s.explainHTTP(ctx, id, req, over, at)
+	}
 	e, err := s.scaler.Explain(ctx, id, req.GetMetadata(), at)
 	if err != nil {
 		return nil, s.scaler.Status(err)
 	}
-	return explainMessage(&e), nil
+	return explainMessage(&e, e.Query.Target), nil
+}
+
+// explainHTTP explains a trigger that asks over HTTP.
+func (s *service) explainHTTP(
+	ctx context.Context, id scaler.Identity, req *leadsmanv1.ExplainRequest, over *leadsmanv1.MetricsAPI, at scaler.Situation,
+) (*leadsmanv1.ExplainResponse, error) {
+	target, activation := over.GetTargetValue(), over.GetActivationTargetValue()
+	switch {
+	case len(req.GetMetadata()) > 0:
+		return nil, status.Error(codes.InvalidArgument, "metadata: leave it out beside metrics_api, whose url holds it")
+	case !(target > 0) || math.IsInf(target, 1):
+		return nil, status.Error(codes.InvalidArgument, "metrics_api.target_value: give a number above 0; KEDA refuses the trigger")
+	case math.IsNaN(activation):
+		return nil, status.Error(codes.InvalidArgument, "metrics_api.activation_target_value: give a number")
+	}
+	e, err := web.Explain(ctx, s.scaler, id, web.MetricsAPI{
+		URL: over.GetUrl(), Location: over.GetValueLocation(), Target: target, Activation: activation,
+	}, at)
+	if err != nil {
+		return nil, s.scaler.Status(err)
+	}
+	return explainMessage(&e, target), nil
 }
 
 func names(queues []driver.Queue) []string {

@@ -108,9 +108,10 @@ func triggerMessage(t *scaler.TriggerStatus) *leadsmanv1.Trigger {
 	return out
 }
 
-func explainMessage(e *scaler.Explanation) *leadsmanv1.ExplainResponse {
+// explainMessage tells an Explanation, with the target that counts.
+func explainMessage(e *scaler.Explanation, target float64) *leadsmanv1.ExplainResponse {
 	out := &leadsmanv1.ExplainResponse{
-		Query: queryMessage(&e.Query), MetricName: e.Query.Name, Target: e.Query.Target,
+		Query: queryMessage(&e.Query), MetricName: e.Query.Name, Target: target,
 		Queues: queueMessages(&e.Queues), Why: e.Why,
 	}
 	if e.Err != nil {

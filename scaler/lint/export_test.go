@@ -24,9 +24,9 @@ func NameOf(address string, sources []string) (name, fault string) {
 	if err != nil {
 		return "", err.Error()
 	}
-	metadata, fault := metadataOf(u)
-	if fault != "" {
-		return "", fault
+	metadata, err := query.FromURL(u)
+	if err != nil {
+		return "", err.Error()
 	}
 	known := make([]query.Source, len(sources))
 	for i, source := range sources {

@@ -37,6 +37,8 @@ type Finding struct {
 	Level driver.Level
 	// Found says what there is; Remedy what to write instead, "" where nothing needs to be done.
 	Found, Remedy string
+
+	refused bool // KEDA takes no such trigger
 }
 
 // A Source is what is to be known of a source that the server has configured.
@@ -61,6 +63,9 @@ type Linter struct {
 	Sources []Source
 	// HTTP is how the server serves it; nil when that is not known.
 	HTTP *HTTP
+
+	// unparsed leaves out what the server would say of a question.
+	unparsed bool
 
 	objects  []*object
 	findings []Finding

@@ -29,7 +29,7 @@ func (o *object) checkFormat(t *readTrigger) {
 	switch format := t.value("format"); format {
 	case "", "json", "yaml":
 	default:
-		o.fail(t.metadata("format"), strconv.Quote(clip(format))+" is not what "+pathScaler+" answers", "write json, or remove it")
+		o.refuse(t.metadata("format"), strconv.Quote(clip(format))+" is not what "+pathScaler+" answers", "write json, or remove it")
 	}
 }
 
@@ -37,7 +37,11 @@ func (o *object) checkFormat(t *readTrigger) {
 func (o *object) checkLocation(t *readTrigger) {
 	path, location := t.metadata(keyLocation), t.value(keyLocation)
 	wrong := func(found, remedy string) {
-		o.fail(path, found, remedy)
+		o.refuse(path, found, remedy)
+		t.ok = false
+	}
+	harmful := func(found string) {
+		o.fail(path, found, "write "+locationValue)
 		t.ok = false
 	}
 	right := "write " + locationValue
@@ -58,9 +62,9 @@ func (o *object) checkLocation(t *readTrigger) {
 	case location == "workerUtilization":
 		t.query.Metric, t.asked = query.MetricUtilization, keyLocation
 	case location == "liveWorkers" || location == "totalCapacity":
-		wrong("is what workers there are and not what there is to do: replicas would follow themselves", right)
+		harmful("is what workers there are and not what there is to do: replicas would follow themselves")
 	case location == "targetQueueDepth":
-		wrong("is the target, which does not change", right)
+		harmful("is the target, which does not change")
 	case location != locationValue:
 		wrong("is no number, which is an error to KEDA", right)
 	}

@@ -14,7 +14,7 @@ import (
 const (
 	schemeHTTP  = "http"
 	schemeHTTPS = "https"
-	pathScaler  = "/api/scaler"
+	pathScaler  = query.PathScaler
 	pathMetrics = "/metrics"
 
 	keyURL      = "url"
@@ -39,7 +39,7 @@ func (l *Linter) readMetricsAPI(o *object, t *readTrigger) bool {
 	t.given, t.asked = o.texts(t), keyURL
 	o.checkParameters(t, metricsAPIKeys)
 	if err != nil {
-		o.fail(t.metadata(keyURL), "is no URL", "write http://leadsman-http.leadsman.svc:8080/api/scaler/SOURCE/QUEUE")
+		o.refuse(t.metadata(keyURL), "is no URL", "write http://leadsman-http.leadsman.svc:8080/api/scaler/SOURCE/QUEUE")
 		return true
 	}
 	o.checkURL(t, u)
@@ -47,17 +47,20 @@ func (l *Linter) readMetricsAPI(o *object, t *readTrigger) bool {
 	target := o.checkTarget(t, "targetValue")
 	activation := o.checkActivation(t, "activationTargetValue")
 	l.checkAuthModes(o, t, u)
+	var asked string
 	if strings.HasSuffix(u.Path, pathMetrics) {
-		l.readSeries(o, t)
+		asked = l.readSeries(o, t)
 	} else {
+		t.url = u
 		l.readURL(o, t, u)
 		o.checkFormat(t)
 		o.checkLocation(t)
 		o.checkShownTarget(t, target)
+		asked = t.query.Describe()
 	}
 	l.checkQueues(o, t)
 	if t.ok && target > 0 {
-		o.tell(t, t.metadata(keyURL), t.query.Describe(), target, activation)
+		o.tell(t, t.metadata(keyURL), asked, target, activation)
 	}
 	return true
 }
@@ -71,74 +74,34 @@ func (o *object) tell(t *readTrigger, path, asked string, target, activation flo
 	case t.MetricType == metricTypeValue:
 		makes = fmt.Sprintf("the HPA multiplies the replicas by %s over %s", t.query.Metric, plainNumber(target))
 	}
-	o.ok(path, fmt.Sprintf("KEDA asks for %s, and is active above %s; %s", asked, plainNumber(activation), makes))
+	t.asks = fmt.Sprintf("KEDA asks for %s, and is active above %s; %s", asked, plainNumber(activation), makes)
+	o.ok(path, t.asks)
 }
 
 // ourURL tells whether leadsman answers at a URL.
 func ourURL(u *url.URL, location string) bool {
-	if _, ok := cutScaler(u); ok || strings.HasPrefix(u.Hostname(), "leadsman") {
+	if query.AtScaler(u) || strings.HasPrefix(u.Hostname(), "leadsman") {
 		return true
 	}
 	return strings.HasSuffix(u.Path, pathMetrics) && strings.Contains(location, seriesPrefix)
 }
 
-// cutScaler returns what is behind /api/scaler, escaped. Something may stand before it that a proxy takes away.
-func cutScaler(u *url.URL) (rest string, ok bool) {
-	_, rest, ok = strings.Cut(u.EscapedPath(), pathScaler)
-	return rest, ok && (rest == "" || rest[0] == '/')
-}
-
 // readURL parses the URL as the server would.
 func (l *Linter) readURL(o *object, t *readTrigger, u *url.URL) {
-	metadata, fault := metadataOf(u)
-	if fault != "" {
-		o.fail(t.metadata(keyURL), fault, "write /api/scaler/SOURCE/QUEUE, or /api/scaler?source=SOURCE&queue=QUEUE")
+	metadata, err := query.FromURL(u)
+	if err != nil {
+		found, remedy := split(err.Error())
+		o.refuse(t.metadata(keyURL), found, cmp.Or(remedy, "write /api/scaler/SOURCE/QUEUE, or /api/scaler?source=SOURCE&queue=QUEUE"))
 		return
 	}
 	o.checkIdle(t, metadata)
 	t.parse(metadata, l.sources(strings.TrimSpace(metadata["source"])), func(fault *query.Error) {
+		if l.unparsed {
+			return
+		}
 		found, remedy := split(strings.TrimPrefix(fault.Error(), "metadata key "))
 		o.fail(t.metadata(keyURL), found, remedy)
 	})
-}
-
-// metadataOf makes a trigger's metadata of a URL, as package web does of a request: of /api/scaler/SOURCE/QUEUE, where a
-// queue's name may hold slashes, and of the query.
-func metadataOf(u *url.URL) (metadata map[string]string, fault string) {
-	parameters, err := url.ParseQuery(u.RawQuery)
-	if err != nil {
-		return nil, "the query string cannot be read: separate parameters by & and escape others"
-	}
-	delete(parameters, "api_key")
-	metadata = map[string]string{}
-	for key, values := range parameters {
-		if len(values) > 1 {
-			return nil, clip(key) + " is given more than once"
-		}
-		metadata[key] = values[0]
-	}
-	rest, ok := cutScaler(u)
-	if !ok {
-		return nil, "there is nothing of leadsman's at " + clip(cmp.Or(u.Path, "/"))
-	}
-	if rest == "" {
-		return metadata, ""
-	}
-	source, queue, hasQueue := strings.Cut(rest[1:], "/")
-	for key, escaped := range map[string]string{"source": source, "queue": queue} {
-		if key == "queue" && !hasQueue {
-			continue
-		}
-		if _, twice := metadata[key]; twice {
-			return nil, key + " is given in the path and in the query"
-		}
-		value, err := url.PathUnescape(escaped)
-		if err != nil {
-			return nil, "the path cannot be read: " + err.Error()
-		}
-		metadata[key] = value
-	}
-	return metadata, ""
 }
 
 // checkIdle finds parameters that change isActive alone.
@@ -170,7 +133,7 @@ func (o *object) checkShownTarget(t *readTrigger, target float64) {
 func (o *object) checkURL(t *readTrigger, u *url.URL) {
 	path := t.metadata(keyURL)
 	if u.Scheme != schemeHTTP && u.Scheme != schemeHTTPS || u.Host == "" {
-		o.fail(path, "has no scheme and host that KEDA could ask", "write http://leadsman-http.leadsman.svc:8080"+pathScaler)
+		o.refuse(path, "has no scheme and host that KEDA could ask", "write http://leadsman-http.leadsman.svc:8080"+pathScaler)
 	}
 	if u.User != nil {
 		o.fail(path, "has a user, and leadsman takes no passwords", "leave it out; write authModes: bearer")

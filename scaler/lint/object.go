@@ -46,7 +46,14 @@ func (o *object) say(level driver.Level, key, found, remedy string) {
 	o.findings = append(o.findings, Finding{Key: key, Level: level, Found: found, Remedy: remedy})
 }
 
-func (o *object) ok(key, found string)           { o.say(driver.LevelOK, key, found, "") }
+func (o *object) ok(key, found string) { o.say(driver.LevelOK, key, found, "") }
+
+// refuse is fail for what KEDA refuses, or can do nothing with whatever the answer is.
+func (o *object) refuse(key, found, remedy string) {
+	o.fail(key, found, remedy)
+	o.findings[len(o.findings)-1].refused = true
+}
+
 func (o *object) fail(key, found, remedy string) { o.say(driver.LevelFail, key, found, remedy) }
 func (o *object) warn(key, found, remedy string) { o.say(driver.LevelWarn, key, found, remedy) }
 func (o *object) note(key, found, remedy string) { o.say(driver.LevelNote, key, found, remedy) }

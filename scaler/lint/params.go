@@ -55,7 +55,7 @@ func (o *object) number(t *readTrigger, key string) (n float64, ok bool) {
 		return 0, false
 	}
 	if err := json.Unmarshal([]byte(text), &n); err != nil {
-		o.fail(t.metadata(key), strconv.Quote(clip(text))+" is no number, and KEDA refuses the trigger",
+		o.refuse(t.metadata(key), strconv.Quote(clip(text))+" is no number, and KEDA refuses the trigger",
 			`write a decimal number, such as "5"`)
 		return 0, false
 	}
@@ -71,19 +71,20 @@ func (o *object) checkTarget(t *readTrigger, key string) float64 {
 	target, ok := o.number(t, key)
 	switch path := t.metadata(key); {
 	case !ok && t.value(key) == "":
-		o.fail(path, "is missing, and KEDA refuses the trigger", `write how much of the value one replica is to handle, such as "5"`)
+		o.refuse(path, "is missing, and KEDA refuses the trigger", `write how much of the value one replica is to handle, such as "5"`)
 	case ok && target < least:
-		o.fail(path, fmt.Sprintf("%s is too small: the HPA gets 0 for a target, and the API server refuses that", t.value(key)),
+		o.refuse(path, fmt.Sprintf("%s is too small: the HPA gets 0 for a target, and the API server refuses that", t.value(key)),
 			"write a number of 0.001 or more")
 	case ok:
-		return target
+		t.target = target
 	}
-	return 0
+	return t.target
 }
 
 // checkActivation looks at what the value must exceed for KEDA to be active.
 func (o *object) checkActivation(t *readTrigger, key string) float64 {
 	activation, ok := o.number(t, key)
+	t.activation = activation
 	if ok && activation < 0 {
 		o.fail(t.metadata(key), fmt.Sprintf("%s is below 0, which is always exceeded: the workload never goes to zero", t.value(key)),
 			`write "0", or remove it`)
@@ -99,7 +100,7 @@ func (o *object) truth(t *readTrigger, key string, byDefault bool) bool {
 	}
 	v, err := strconv.ParseBool(text)
 	if err != nil {
-		o.fail(t.metadata(key), strconv.Quote(clip(text))+" is neither true nor false, and KEDA refuses the trigger",
+		o.refuse(t.metadata(key), strconv.Quote(clip(text))+" is neither true nor false, and KEDA refuses the trigger",
 			`write "true" or "false"`)
 		return byDefault
 	}

@@ -54,36 +54,36 @@ func (o *object) checkServerAddress(t *readTrigger) {
 
 // readSeries reads a metrics-api trigger that scrapes leadsman by itself: valueLocation is a selector, of which KEDA takes each
 // matcher for an equality, and the first series that fits (getValueFromPrometheusResponse of
-// pkg/scalers/metrics_api_scaler.go).
-func (l *Linter) readSeries(o *object, t *readTrigger) {
+// pkg/scalers/metrics_api_scaler.go). It says what that is.
+func (l *Linter) readSeries(o *object, t *readTrigger) (asked string) {
 	t.asked = keyLocation
 	path, location := t.metadata(keyLocation), t.value(keyLocation)
 	if t.value("format") != "prometheus" {
-		o.fail(t.metadata("format"), "is not what "+pathMetrics+" answers", "write format: prometheus")
+		o.refuse(t.metadata("format"), "is not what "+pathMetrics+" answers", "write format: prometheus")
 	}
 	if location == "" {
-		o.fail(path, "is missing, and KEDA refuses the trigger", `write `+seriesJobs+`{source="…",queue="…",state="ready"}`)
-		return
+		o.refuse(path, "is missing, and KEDA refuses the trigger", `write `+seriesJobs+`{source="…",queue="…",state="ready"}`)
+		return ""
 	}
 	matchers, err := promQL().ParseMetricSelector(location)
 	if err != nil {
-		o.fail(path, "is no selector: "+parserWords(err), `write `+seriesJobs+`{source="…",queue="…",state="ready"}`)
-		return
+		o.refuse(path, "is no selector: "+parserWords(err), `write `+seriesJobs+`{source="…",queue="…",state="ready"}`)
+		return ""
 	}
 	s := newSelector(matchers)
 	for _, m := range matchers {
 		if m.Type != labels.MatchEqual {
-			o.fail(path, "KEDA takes "+clip(m.String())+" for an equality, and finds nothing", "write = for it")
-			return
+			o.refuse(path, "KEDA takes "+clip(m.String())+" for an equality, and finds nothing", "write = for it")
+			return ""
 		}
 	}
 	if !l.checkSelector(o, path, s) {
-		return
+		return ""
 	}
 	for _, label := range series[s.name] {
 		if len(s.on(label)) == 0 {
-			o.fail(path, "of several series KEDA takes the first, and "+label+" is not said", "add "+label+`="…"`)
-			return
+			o.refuse(path, "of several series KEDA takes the first, and "+label+" is not said", "add "+label+`="…"`)
+			return ""
 		}
 	}
 	t.query = query.Query{Metric: metricOf(&s), ActiveWhileRunning: true}
@@ -92,6 +92,7 @@ func (l *Linter) readSeries(o *object, t *readTrigger) {
 		t.query.Source = s.on(labelSource)[0].Value
 		t.query.Queues = "" // its queue has been held against the source's already
 	}
+	return string(t.query.Metric) + described(&s)
 }
 
 // metricOf is the metric that a selector is; "" where it is none.

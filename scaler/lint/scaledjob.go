@@ -30,14 +30,25 @@ func (l *Linter) checkScaledJob(o *object) {
 			}
 		}
 	}
-	if polling := o.polling(); polling > 10 {
-		o.note("spec.pollingInterval", fmt.Sprintf("a job waits for the next poll, up to %d s", polling),
-			"write pollingInterval: 5: leadsman answers from memory, and the database is not asked more often")
+	if o.polling() > shortPoll {
+		o.noteJobPoll()
 	}
 	if o.Spec.Rollout.Strategy != "gradual" && o.Spec.RolloutStrategy != "gradual" {
 		o.warn("spec.rollout.strategy", "is immediate, by default: a change of the ScaledJob ends the Jobs that run",
 			"write rollout: {strategy: gradual}")
 	}
+}
+
+// shortPoll is a pollingInterval, in seconds, of which nothing needs to be said.
+const shortPoll = 10
+
+// noteJobPoll says when Jobs start.
+func (o *object) noteJobPoll() {
+	remedy := ""
+	if o.polling() > shortPoll {
+		remedy = "write pollingInterval: 5: leadsman answers from memory, and the database is not asked more often"
+	}
+	o.note("spec.pollingInterval", "a job waits for the next poll, up to "+o.polled(), remedy)
 }
 
 // The strategies of a ScaledJob, by what they take off the value: default the Jobs that run, accurate and eager no more than

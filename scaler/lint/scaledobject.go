@@ -60,6 +60,14 @@ func (o *object) polling() int32 {
 	return defaultPolling // it is at fault, and has its finding
 }
 
+// polled says how often that is, and what decides it.
+func (o *object) polled() string {
+	if o.Spec.PollingInterval == nil {
+		return fmt.Sprintf("%d s (pollingInterval, by default)", o.polling())
+	}
+	return fmt.Sprintf("%d s (pollingInterval)", o.polling())
+}
+
 // sleeps tells whether the object goes to zero replicas.
 func (o *object) sleeps() bool {
 	idle := o.Spec.IdleReplicaCount
@@ -145,7 +153,6 @@ func (o *object) checkSleep(triggers []*readTrigger) {
 	for _, t := range triggers {
 		pushed = pushed || t.Type == typeExternalPush
 	}
-	polling := o.polling()
 	const least = 30 // seconds of cooldown
 	switch cooldown := o.Spec.CooldownPeriod; {
 	case !o.sleeps():
@@ -157,14 +164,19 @@ func (o *object) checkSleep(triggers []*readTrigger) {
 	}
 	switch first := triggers[0]; {
 	case !pushed && first.Type == typeExternal:
-		o.warn(first.path+".type", fmt.Sprintf("is external: at zero replicas a job waits for the next poll, up to %d s", polling),
+		o.warn(first.path+".type", "is external: at zero replicas a job waits for the next poll, up to "+o.polled(),
 			"write type: external-push, which wakes at once")
 	case !pushed:
-		o.note(first.path+".type", fmt.Sprintf("is %s: at zero replicas a job waits for the next poll, up to %d s", first.Type, polling),
-			"where that is too long, use a trigger of type external-push, which wakes at once")
-	case polling < 10:
+		o.notePoll(first)
+	case o.polling() < 10:
 		o.note("spec.pollingInterval",
-			fmt.Sprintf("external-push wakes without it, and a poll each %d s only costs KEDA's operator", polling),
+			fmt.Sprintf("external-push wakes without it, and a poll each %d s only costs KEDA's operator", o.polling()),
 			"leave it at 30")
 	}
+}
+
+// notePoll says how a workload wakes that nothing is pushed to.
+func (o *object) notePoll(t *readTrigger) {
+	o.note(t.path+".type", "is "+t.Type+": at zero replicas a job waits for the next poll, up to "+o.polled(),
+		"where that is too long, use a trigger of type external-push, which wakes at once")
 }

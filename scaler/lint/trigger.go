@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,6 +39,11 @@ type readTrigger struct {
 	// query is what is asked, where ok is set.
 	query query.Query
 	ok    bool
+
+	// KEDA's own, where it is not told by gRPC: where it asks /api/scaler, and what it makes of the value.
+	url                *url.URL
+	target, activation float64
+	asks               string // in words
 }
 
 // metadata is the path of a key of the trigger's metadata.
@@ -122,13 +128,13 @@ func (o *object) texts(t *readTrigger) map[string]string {
 		case string:
 			all[key] = v
 		case nil:
-			o.fail(path, "has no value", "write one in quotes, or remove the key")
+			o.refuse(path, "has no value", "write one in quotes, or remove the key")
 			all[key] = ""
 		case bool, json.Number:
-			o.fail(path, "is no text, and the API server refuses it", "write it in quotes")
+			o.refuse(path, "is no text, and the API server refuses it", "write it in quotes")
 			all[key] = fmt.Sprint(v)
 		default:
-			o.fail(path, "is no text", "write a text in quotes, several queues as \"a, b\"")
+			o.refuse(path, "is no text", "write a text in quotes, several queues as \"a, b\"")
 			all[key] = ""
 		}
 	}
@@ -145,9 +151,9 @@ func (o *object) checkTrigger(t *readTrigger) {
 	switch t.MetricType {
 	case "", metricTypeAverage, metricTypeValue:
 	case "Utilization":
-		o.fail(t.path+".metricType", "Utilization is for cpu and memory, and KEDA refuses it here",
+		o.refuse(t.path+".metricType", "Utilization is for cpu and memory, and KEDA refuses it here",
 			"write AverageValue, or Value for ages and shares")
 	default:
-		o.fail(t.path+".metricType", strconv.Quote(clip(t.MetricType))+" is no metricType", "write AverageValue or Value")
+		o.refuse(t.path+".metricType", strconv.Quote(clip(t.MetricType))+" is no metricType", "write AverageValue or Value")
 	}
 }

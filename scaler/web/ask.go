@@ -1,9 +1,7 @@
 package web
 
 import (
-	"errors"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +10,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/leadsman/leadsman/scaler"
+	"github.com/leadsman/leadsman/scaler/internal/query"
 	"github.com/leadsman/leadsman/storage/driver"
 )
 
@@ -53,9 +52,9 @@ type queueState struct {
 
 // ask answers what a trigger of the request's metadata would be told.
 func (h *handler) ask(w http.ResponseWriter, r *http.Request) {
-	metadata, err := metadataOf(r)
+	metadata, err := query.FromURL(r.URL)
 	if err != nil {
-		h.fail(w, err)
+		h.fail(w, invalid("%v", err))
 		return
 	}
 	id, err := h.scaler.Identify(r.Context())
@@ -65,61 +64,26 @@ func (h *handler) ask(w http.ResponseWriter, r *http.Request) {
 	}
 	got, err := h.scaler.Ask(r.Context(), id, asker, metadata)
 	if err != nil {
-		h.fail(w, h.orNotFound(id, metadata["source"], err))
+		h.fail(w, orNotFound(h.scaler, id, metadata["source"], err))
 		return
 	}
-	reply(w, http.StatusOK, newAnswer(&got))
+	reply(w, http.StatusOK, newBody(&got))
 }
 
 // orNotFound makes NotFound of an error about a source that does not exist for the caller.
-func (h *handler) orNotFound(id scaler.Identity, source string, err error) error {
+func orNotFound(s *scaler.Server, id scaler.Identity, source string, err error) error {
 	if source = strings.TrimSpace(source); source == "" {
 		return err
 	}
 	named := func(st scaler.SourceStatus) bool { return st.Name == source }
-	st := status.Convert(h.scaler.Status(err))
-	if st.Code() != codes.InvalidArgument || slices.ContainsFunc(h.scaler.Sources(id), named) {
+	st := status.Convert(s.Status(err))
+	if st.Code() != codes.InvalidArgument || slices.ContainsFunc(s.Sources(id), named) {
 		return err
 	}
 	return status.Error(codes.NotFound, st.Message())
 }
 
-// metadataOf makes a trigger's metadata of the query and the path. Their meaning is the parser's alone.
-func metadataOf(r *http.Request) (map[string]string, error) {
-	parameters, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil {
-		return nil, invalid("the query string cannot be read: %s", reasonOf(err))
-	}
-	delete(parameters, "api_key") // a token; "token" is a key of metadata
-	metadata := make(map[string]string, len(parameters)+2)
-	for key, values := range parameters {
-		if len(values) > 1 {
-			return nil, invalid("%.48q is given %d times; give it once, several queues as a comma-separated list", key, len(values))
-		}
-		metadata[key] = values[0]
-	}
-	for _, key := range []string{"source", "queue"} {
-		value := r.PathValue(key)
-		if value == "" && !strings.Contains(r.Pattern, "{"+key) {
-			continue
-		}
-		if _, twice := metadata[key]; twice {
-			return nil, invalid("%s is given in the path and in the query; give it once", key)
-		}
-		metadata[key] = value
-	}
-	return metadata, nil
-}
-
-// reasonOf says what is wrong with an escape. The text of others may hold what the caller wrote.
-func reasonOf(err error) string {
-	if escape, ok := errors.AsType[url.EscapeError](err); ok {
-		return escape.Error()
-	}
-	return "separate parameters by & and escape others"
-}
-
-func newAnswer(got *scaler.Answer) answer {
+func newBody(got *scaler.Answer) answer {
 	out := answer{
 		MetricName: got.Query.Name, MetricValue: got.Value, IsActive: got.Active, TargetQueueDepth: got.Query.Target,
 		PerQueue: make(map[string]queueState, min(len(got.Queues.Queues), maxPerQueue)),

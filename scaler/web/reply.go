@@ -2,10 +2,13 @@ package web
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/leadsman/leadsman/scaler"
 )
 
 // A failure is the body of every answer that is no success.
@@ -36,13 +39,19 @@ var refusals = map[codes.Code]refusal{
 	codes.Canceled:           {http.StatusServiceUnavailable, "canceled"},
 }
 
-// fail answers with an error of the scaler.
-func (h *handler) fail(w http.ResponseWriter, err error) {
-	st := status.Convert(h.scaler.Status(err))
+// refusalOf is how an error of the scaler is said over HTTP.
+func refusalOf(s *scaler.Server, err error) (refusal, *status.Status) {
+	st := status.Convert(s.Status(err))
 	how, ok := refusals[st.Code()]
 	if !ok {
 		how = refusal{http.StatusInternalServerError, "internal"}
 	}
+	return how, st
+}
+
+// fail answers with an error of the scaler.
+func (h *handler) fail(w http.ResponseWriter, err error) {
+	how, st := refusalOf(h.scaler, err)
 	if how.status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="leadsman"`) // RFC 6750, 3
 	}
@@ -61,7 +70,12 @@ func reply(w http.ResponseWriter, code int, body any) {
 	header.Set("Cache-Control", "no-store")
 	header.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(code)
+	encode(w, body) // else the client is gone
+}
+
+// encode writes a body of this package, each of which can be encoded.
+func encode(w io.Writer, body any) {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(body) //nolint:errchkjson // the bodies of this package can be encoded; else the client is gone
+	_ = encoder.Encode(body) //nolint:errchkjson // see above
 }

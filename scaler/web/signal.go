@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
+
+	"github.com/leadsman/leadsman/scaler/internal/query"
 )
 
 // maxBody bounds the body of a request, in bytes.
@@ -36,7 +38,7 @@ func (h *handler) signal(w http.ResponseWriter, r *http.Request) {
 	}
 	reach, err := h.scaler.SignalAs(id, req.Source, req.Queue)
 	if err != nil {
-		h.fail(w, h.orNotFound(id, req.Source, err))
+		h.fail(w, orNotFound(h.scaler, id, req.Source, err))
 		return
 	}
 	reply(w, http.StatusOK, signalResponse{StreamsTold: reach.Streams, StreamsWaiting: reach.Waiting})
@@ -44,9 +46,9 @@ func (h *handler) signal(w http.ResponseWriter, r *http.Request) {
 
 // signalOf reads the request: from a JSON body, or from the query where there is no body.
 func signalOf(w http.ResponseWriter, r *http.Request) (signalRequest, error) {
-	metadata, err := metadataOf(r)
+	metadata, err := query.FromParameters(r.URL.RawQuery)
 	if err != nil {
-		return signalRequest{}, err
+		return signalRequest{}, invalid("%v", err)
 	}
 	delete(metadata, "token")
 	req := signalRequest{Source: metadata["source"], Queue: metadata["queue"]}

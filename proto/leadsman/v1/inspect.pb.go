@@ -1300,14 +1300,19 @@ func (x *Query) GetMetricName() string {
 
 // ExplainRequest is a trigger as KEDA would send it, and how its object stands.
 type ExplainRequest struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Metadata map[string]string      `protobuf:"bytes,1,rep,name=metadata,proto3" json:"metadata,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What a trigger of type external or external-push has, but for KEDA's own keys and tokens, which are not looked at.
+	Metadata map[string]string `protobuf:"bytes,1,rep,name=metadata,proto3" json:"metadata,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// The object's namespace, for access rules.
 	Namespace       string `protobuf:"bytes,2,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	CurrentReplicas int32  `protobuf:"varint,3,opt,name=current_replicas,json=currentReplicas,proto3" json:"current_replicas,omitempty"`
 	MinReplicas     int32  `protobuf:"varint,4,opt,name=min_replicas,json=minReplicas,proto3" json:"min_replicas,omitempty"`
 	// 100, KEDA's default, when it is 0.
-	MaxReplicas   int32 `protobuf:"varint,5,opt,name=max_replicas,json=maxReplicas,proto3" json:"max_replicas,omitempty"`
+	MaxReplicas int32 `protobuf:"varint,5,opt,name=max_replicas,json=maxReplicas,proto3" json:"max_replicas,omitempty"`
+	// What a trigger of type metrics-api has that asks this server over HTTP; instead of metadata.
+	MetricsApi *MetricsAPI `protobuf:"bytes,6,opt,name=metrics_api,json=metricsApi,proto3" json:"metrics_api,omitempty"`
+	// The trigger's metricType: AverageValue, which is meant when it is empty, or Value.
+	MetricType    string `protobuf:"bytes,7,opt,name=metric_type,json=metricType,proto3" json:"metric_type,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1377,17 +1382,106 @@ func (x *ExplainRequest) GetMaxReplicas() int32 {
 	return 0
 }
 
+func (x *ExplainRequest) GetMetricsApi() *MetricsAPI {
+	if x != nil {
+		return x.MetricsApi
+	}
+	return nil
+}
+
+func (x *ExplainRequest) GetMetricType() string {
+	if x != nil {
+		return x.MetricType
+	}
+	return ""
+}
+
+// MetricsAPI is how KEDA asks over HTTP, in the keys of its trigger of type metrics-api.
+type MetricsAPI struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Where it asks: …/api/scaler, with what it asks in the path and the query. Who answers is this server, whatever the
+	// host; a token in it is not looked at.
+	Url string `protobuf:"bytes,1,opt,name=url,proto3" json:"url,omitempty"`
+	// Which number of the answer is the value, such as metricValue.
+	ValueLocation string `protobuf:"bytes,2,opt,name=value_location,json=valueLocation,proto3" json:"value_location,omitempty"`
+	// How much of the value one replica is to handle.
+	TargetValue float64 `protobuf:"fixed64,3,opt,name=target_value,json=targetValue,proto3" json:"target_value,omitempty"`
+	// KEDA is active while the value is greater.
+	ActivationTargetValue float64 `protobuf:"fixed64,4,opt,name=activation_target_value,json=activationTargetValue,proto3" json:"activation_target_value,omitempty"`
+	unknownFields         protoimpl.UnknownFields
+	sizeCache             protoimpl.SizeCache
+}
+
+func (x *MetricsAPI) Reset() {
+	*x = MetricsAPI{}
+	mi := &file_leadsman_v1_inspect_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MetricsAPI) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MetricsAPI) ProtoMessage() {}
+
+func (x *MetricsAPI) ProtoReflect() protoreflect.Message {
+	mi := &file_leadsman_v1_inspect_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MetricsAPI.ProtoReflect.Descriptor instead.
+func (*MetricsAPI) Descriptor() ([]byte, []int) {
+	return file_leadsman_v1_inspect_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *MetricsAPI) GetUrl() string {
+	if x != nil {
+		return x.Url
+	}
+	return ""
+}
+
+func (x *MetricsAPI) GetValueLocation() string {
+	if x != nil {
+		return x.ValueLocation
+	}
+	return ""
+}
+
+func (x *MetricsAPI) GetTargetValue() float64 {
+	if x != nil {
+		return x.TargetValue
+	}
+	return 0
+}
+
+func (x *MetricsAPI) GetActivationTargetValue() float64 {
+	if x != nil {
+		return x.ActivationTargetValue
+	}
+	return 0
+}
+
 // ExplainResponse is what KEDA would be told. Where the queues cannot be read, error says why, and the fields that
 // need them are absent.
 type ExplainResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Query *Query                 `protobuf:"bytes,1,opt,name=query,proto3" json:"query,omitempty"`
-	// What GetMetricSpec answers.
-	MetricName string  `protobuf:"bytes,2,opt,name=metric_name,json=metricName,proto3" json:"metric_name,omitempty"`
-	Target     float64 `protobuf:"fixed64,3,opt,name=target,proto3" json:"target,omitempty"`
-	// What GetMetrics answers.
+	// What GetMetricSpec answers, or metricName over HTTP.
+	MetricName string `protobuf:"bytes,2,opt,name=metric_name,json=metricName,proto3" json:"metric_name,omitempty"`
+	// What one replica is to handle: of the query, or KEDA's own over HTTP.
+	Target float64 `protobuf:"fixed64,3,opt,name=target,proto3" json:"target,omitempty"`
+	// What GetMetrics answers, or what is at value_location over HTTP.
 	Value *float64 `protobuf:"fixed64,4,opt,name=value,proto3,oneof" json:"value,omitempty"`
-	// What IsActive answers.
+	// What IsActive answers; over HTTP, whether the value is greater than activation_target_value.
 	Active *bool `protobuf:"varint,5,opt,name=active,proto3,oneof" json:"active,omitempty"`
 	// What KEDA and the HPA make of it.
 	DesiredReplicas *int32 `protobuf:"varint,6,opt,name=desired_replicas,json=desiredReplicas,proto3,oneof" json:"desired_replicas,omitempty"`
@@ -1402,7 +1496,7 @@ type ExplainResponse struct {
 
 func (x *ExplainResponse) Reset() {
 	*x = ExplainResponse{}
-	mi := &file_leadsman_v1_inspect_proto_msgTypes[16]
+	mi := &file_leadsman_v1_inspect_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1414,7 +1508,7 @@ func (x *ExplainResponse) String() string {
 func (*ExplainResponse) ProtoMessage() {}
 
 func (x *ExplainResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_leadsman_v1_inspect_proto_msgTypes[16]
+	mi := &file_leadsman_v1_inspect_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1427,7 +1521,7 @@ func (x *ExplainResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainResponse.ProtoReflect.Descriptor instead.
 func (*ExplainResponse) Descriptor() ([]byte, []int) {
-	return file_leadsman_v1_inspect_proto_rawDescGZIP(), []int{16}
+	return file_leadsman_v1_inspect_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ExplainResponse) GetQuery() *Query {
@@ -1617,16 +1711,26 @@ const file_leadsman_v1_inspect_proto_rawDesc = "" +
 	"\vmetric_name\x18\n" +
 	" \x01(\tR\n" +
 	"metricNameB\x06\n" +
-	"\x04_max\"\xa3\x02\n" +
+	"\x04_max\"\xfe\x02\n" +
 	"\x0eExplainRequest\x12E\n" +
 	"\bmetadata\x18\x01 \x03(\v2).leadsman.v1.ExplainRequest.MetadataEntryR\bmetadata\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12)\n" +
 	"\x10current_replicas\x18\x03 \x01(\x05R\x0fcurrentReplicas\x12!\n" +
 	"\fmin_replicas\x18\x04 \x01(\x05R\vminReplicas\x12!\n" +
-	"\fmax_replicas\x18\x05 \x01(\x05R\vmaxReplicas\x1a;\n" +
+	"\fmax_replicas\x18\x05 \x01(\x05R\vmaxReplicas\x128\n" +
+	"\vmetrics_api\x18\x06 \x01(\v2\x17.leadsman.v1.MetricsAPIR\n" +
+	"metricsApi\x12\x1f\n" +
+	"\vmetric_type\x18\a \x01(\tR\n" +
+	"metricType\x1a;\n" +
 	"\rMetadataEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xda\x02\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xa0\x01\n" +
+	"\n" +
+	"MetricsAPI\x12\x10\n" +
+	"\x03url\x18\x01 \x01(\tR\x03url\x12%\n" +
+	"\x0evalue_location\x18\x02 \x01(\tR\rvalueLocation\x12!\n" +
+	"\ftarget_value\x18\x03 \x01(\x01R\vtargetValue\x126\n" +
+	"\x17activation_target_value\x18\x04 \x01(\x01R\x15activationTargetValue\"\xda\x02\n" +
 	"\x0fExplainResponse\x12(\n" +
 	"\x05query\x18\x01 \x01(\v2\x12.leadsman.v1.QueryR\x05query\x12\x1f\n" +
 	"\vmetric_name\x18\x02 \x01(\tR\n" +
@@ -1664,7 +1768,7 @@ func file_leadsman_v1_inspect_proto_rawDescGZIP() []byte {
 }
 
 var file_leadsman_v1_inspect_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_leadsman_v1_inspect_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
+var file_leadsman_v1_inspect_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_leadsman_v1_inspect_proto_goTypes = []any{
 	(Source_State)(0),             // 0: leadsman.v1.Source.State
 	(*ListSourcesRequest)(nil),    // 1: leadsman.v1.ListSourcesRequest
@@ -1683,53 +1787,55 @@ var file_leadsman_v1_inspect_proto_goTypes = []any{
 	(*Trigger)(nil),               // 14: leadsman.v1.Trigger
 	(*Query)(nil),                 // 15: leadsman.v1.Query
 	(*ExplainRequest)(nil),        // 16: leadsman.v1.ExplainRequest
-	(*ExplainResponse)(nil),       // 17: leadsman.v1.ExplainResponse
-	nil,                           // 18: leadsman.v1.ExplainRequest.MetadataEntry
-	(*durationpb.Duration)(nil),   // 19: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil), // 20: google.protobuf.Timestamp
+	(*MetricsAPI)(nil),            // 17: leadsman.v1.MetricsAPI
+	(*ExplainResponse)(nil),       // 18: leadsman.v1.ExplainResponse
+	nil,                           // 19: leadsman.v1.ExplainRequest.MetadataEntry
+	(*durationpb.Duration)(nil),   // 20: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil), // 21: google.protobuf.Timestamp
 }
 var file_leadsman_v1_inspect_proto_depIdxs = []int32{
 	3,  // 0: leadsman.v1.ListSourcesResponse.sources:type_name -> leadsman.v1.Source
 	0,  // 1: leadsman.v1.Source.state:type_name -> leadsman.v1.Source.State
-	19, // 2: leadsman.v1.Source.sample_age:type_name -> google.protobuf.Duration
-	19, // 3: leadsman.v1.Source.sample_took:type_name -> google.protobuf.Duration
+	20, // 2: leadsman.v1.Source.sample_age:type_name -> google.protobuf.Duration
+	20, // 3: leadsman.v1.Source.sample_took:type_name -> google.protobuf.Duration
 	4,  // 4: leadsman.v1.Source.conditions:type_name -> leadsman.v1.Condition
-	20, // 5: leadsman.v1.Condition.since:type_name -> google.protobuf.Timestamp
+	21, // 5: leadsman.v1.Condition.since:type_name -> google.protobuf.Timestamp
 	7,  // 6: leadsman.v1.ListQueuesResponse.queues:type_name -> leadsman.v1.Queue
-	19, // 7: leadsman.v1.Queue.oldest:type_name -> google.protobuf.Duration
-	19, // 8: leadsman.v1.Queue.next_due:type_name -> google.protobuf.Duration
-	20, // 9: leadsman.v1.Queue.sampled_at:type_name -> google.protobuf.Timestamp
+	20, // 7: leadsman.v1.Queue.oldest:type_name -> google.protobuf.Duration
+	20, // 8: leadsman.v1.Queue.next_due:type_name -> google.protobuf.Duration
+	21, // 9: leadsman.v1.Queue.sampled_at:type_name -> google.protobuf.Timestamp
 	7,  // 10: leadsman.v1.GetQueueResponse.queue:type_name -> leadsman.v1.Queue
 	7,  // 11: leadsman.v1.WatchQueueResponse.queue:type_name -> leadsman.v1.Queue
 	14, // 12: leadsman.v1.ListTriggersResponse.triggers:type_name -> leadsman.v1.Trigger
 	15, // 13: leadsman.v1.Trigger.query:type_name -> leadsman.v1.Query
-	20, // 14: leadsman.v1.Trigger.value_at:type_name -> google.protobuf.Timestamp
-	20, // 15: leadsman.v1.Trigger.active_at:type_name -> google.protobuf.Timestamp
-	20, // 16: leadsman.v1.Trigger.woken_at:type_name -> google.protobuf.Timestamp
-	19, // 17: leadsman.v1.Trigger.wake_took:type_name -> google.protobuf.Duration
-	20, // 18: leadsman.v1.Trigger.asked_at:type_name -> google.protobuf.Timestamp
-	19, // 19: leadsman.v1.Query.linger:type_name -> google.protobuf.Duration
-	19, // 20: leadsman.v1.Query.lookahead:type_name -> google.protobuf.Duration
-	18, // 21: leadsman.v1.ExplainRequest.metadata:type_name -> leadsman.v1.ExplainRequest.MetadataEntry
-	15, // 22: leadsman.v1.ExplainResponse.query:type_name -> leadsman.v1.Query
-	7,  // 23: leadsman.v1.ExplainResponse.queues:type_name -> leadsman.v1.Queue
-	1,  // 24: leadsman.v1.Inspector.ListSources:input_type -> leadsman.v1.ListSourcesRequest
-	5,  // 25: leadsman.v1.Inspector.ListQueues:input_type -> leadsman.v1.ListQueuesRequest
-	8,  // 26: leadsman.v1.Inspector.GetQueue:input_type -> leadsman.v1.GetQueueRequest
-	10, // 27: leadsman.v1.Inspector.WatchQueue:input_type -> leadsman.v1.WatchQueueRequest
-	12, // 28: leadsman.v1.Inspector.ListTriggers:input_type -> leadsman.v1.ListTriggersRequest
-	16, // 29: leadsman.v1.Inspector.Explain:input_type -> leadsman.v1.ExplainRequest
-	2,  // 30: leadsman.v1.Inspector.ListSources:output_type -> leadsman.v1.ListSourcesResponse
-	6,  // 31: leadsman.v1.Inspector.ListQueues:output_type -> leadsman.v1.ListQueuesResponse
-	9,  // 32: leadsman.v1.Inspector.GetQueue:output_type -> leadsman.v1.GetQueueResponse
-	11, // 33: leadsman.v1.Inspector.WatchQueue:output_type -> leadsman.v1.WatchQueueResponse
-	13, // 34: leadsman.v1.Inspector.ListTriggers:output_type -> leadsman.v1.ListTriggersResponse
-	17, // 35: leadsman.v1.Inspector.Explain:output_type -> leadsman.v1.ExplainResponse
-	30, // [30:36] is the sub-list for method output_type
-	24, // [24:30] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	21, // 14: leadsman.v1.Trigger.value_at:type_name -> google.protobuf.Timestamp
+	21, // 15: leadsman.v1.Trigger.active_at:type_name -> google.protobuf.Timestamp
+	21, // 16: leadsman.v1.Trigger.woken_at:type_name -> google.protobuf.Timestamp
+	20, // 17: leadsman.v1.Trigger.wake_took:type_name -> google.protobuf.Duration
+	21, // 18: leadsman.v1.Trigger.asked_at:type_name -> google.protobuf.Timestamp
+	20, // 19: leadsman.v1.Query.linger:type_name -> google.protobuf.Duration
+	20, // 20: leadsman.v1.Query.lookahead:type_name -> google.protobuf.Duration
+	19, // 21: leadsman.v1.ExplainRequest.metadata:type_name -> leadsman.v1.ExplainRequest.MetadataEntry
+	17, // 22: leadsman.v1.ExplainRequest.metrics_api:type_name -> leadsman.v1.MetricsAPI
+	15, // 23: leadsman.v1.ExplainResponse.query:type_name -> leadsman.v1.Query
+	7,  // 24: leadsman.v1.ExplainResponse.queues:type_name -> leadsman.v1.Queue
+	1,  // 25: leadsman.v1.Inspector.ListSources:input_type -> leadsman.v1.ListSourcesRequest
+	5,  // 26: leadsman.v1.Inspector.ListQueues:input_type -> leadsman.v1.ListQueuesRequest
+	8,  // 27: leadsman.v1.Inspector.GetQueue:input_type -> leadsman.v1.GetQueueRequest
+	10, // 28: leadsman.v1.Inspector.WatchQueue:input_type -> leadsman.v1.WatchQueueRequest
+	12, // 29: leadsman.v1.Inspector.ListTriggers:input_type -> leadsman.v1.ListTriggersRequest
+	16, // 30: leadsman.v1.Inspector.Explain:input_type -> leadsman.v1.ExplainRequest
+	2,  // 31: leadsman.v1.Inspector.ListSources:output_type -> leadsman.v1.ListSourcesResponse
+	6,  // 32: leadsman.v1.Inspector.ListQueues:output_type -> leadsman.v1.ListQueuesResponse
+	9,  // 33: leadsman.v1.Inspector.GetQueue:output_type -> leadsman.v1.GetQueueResponse
+	11, // 34: leadsman.v1.Inspector.WatchQueue:output_type -> leadsman.v1.WatchQueueResponse
+	13, // 35: leadsman.v1.Inspector.ListTriggers:output_type -> leadsman.v1.ListTriggersResponse
+	18, // 36: leadsman.v1.Inspector.Explain:output_type -> leadsman.v1.ExplainResponse
+	31, // [31:37] is the sub-list for method output_type
+	25, // [25:31] is the sub-list for method input_type
+	25, // [25:25] is the sub-list for extension type_name
+	25, // [25:25] is the sub-list for extension extendee
+	0,  // [0:25] is the sub-list for field type_name
 }
 
 func init() { file_leadsman_v1_inspect_proto_init() }
@@ -1740,14 +1846,14 @@ func file_leadsman_v1_inspect_proto_init() {
 	file_leadsman_v1_inspect_proto_msgTypes[6].OneofWrappers = []any{}
 	file_leadsman_v1_inspect_proto_msgTypes[13].OneofWrappers = []any{}
 	file_leadsman_v1_inspect_proto_msgTypes[14].OneofWrappers = []any{}
-	file_leadsman_v1_inspect_proto_msgTypes[16].OneofWrappers = []any{}
+	file_leadsman_v1_inspect_proto_msgTypes[17].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_leadsman_v1_inspect_proto_rawDesc), len(file_leadsman_v1_inspect_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   18,
+			NumMessages:   19,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -14,6 +14,8 @@
 // every key is also known with it; the plain key wins when both are there. KEDA drops such a key when the variable
 // is missing or empty, which cannot be seen here: the key's default then holds (for queueFromEnv: all queues).
 //
+// Who asks over HTTP writes the same keys into a URL; [FromURL] makes metadata of one.
+//
 // The package has no goroutine and imports the standard library only.
 package query
 

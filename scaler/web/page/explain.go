@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/leadsman/leadsman/scaler"
+	"github.com/leadsman/leadsman/scaler/web"
 )
 
 const (
@@ -48,6 +49,7 @@ type explainedTrigger struct {
 	Skipped  string      `json:"skipped,omitempty"`
 	Error    string      `json:"error,omitempty"` // KEDA would get it; it names the key that is wrong
 	Query    *queryView  `json:"query,omitempty"`
+	Target   float64     `json:"target,omitempty"` // KEDA's; over HTTP it need not be that of Query
 	Value    *float64    `json:"value,omitempty"`
 	Active   *bool       `json:"active,omitempty"`
 	Replicas *int32      `json:"replicas,omitempty"`
@@ -118,13 +120,14 @@ func (p *Page) explainTrigger(ctx context.Context, id scaler.Identity, t *trigge
 	if t.skipped != "" || t.fault != "" {
 		return out
 	}
-	got, err := p.scaler.Explain(ctx, id, t.metadata, at)
+	at.Multiplied = t.metric == "Value"
+	got, target, err := p.ask(ctx, id, t, at)
 	if err != nil {
 		out.Error = status.Convert(p.scaler.Status(err)).Message()
 		return out
 	}
 	query := viewQuery(&got.Query)
-	out.Query, out.Why = &query, got.Why
+	out.Query, out.Target, out.Why = &query, target, got.Why
 	if got.Err != nil {
 		out.Error = got.Err.Error()
 		return out
@@ -141,4 +144,16 @@ func (p *Page) explainTrigger(ctx context.Context, id scaler.Identity, t *trigge
 	}
 	out.Value, out.Replicas = &got.Value, &got.Replicas
 	return out
+}
+
+// ask explains a trigger by the way that KEDA asks; target is what counts.
+func (p *Page) ask(
+	ctx context.Context, id scaler.Identity, t *trigger, at scaler.Situation,
+) (e scaler.Explanation, target float64, err error) {
+	if t.over != nil {
+		e, err = web.Explain(ctx, p.scaler, id, *t.over, at)
+		return e, t.over.Target, err
+	}
+	e, err = p.scaler.Explain(ctx, id, t.metadata, at)
+	return e, e.Query.Target, err
 }

@@ -3,6 +3,7 @@ package page
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -74,6 +75,76 @@ func TestExplainSaysWhatKEDAWouldBeTold(t *testing.T) {
 	}
 	if why := strings.Join(push.Why, "\n"); !strings.Contains(why, "within 1 and 3: 3 (now 2)") {
 		t.Errorf("why:\n%s", why)
+	}
+}
+
+const overHTTP = `kind: ScaledObject
+metadata: {name: mailer, namespace: team-mail}
+spec:
+  scaleTargetRef: {name: mailer}
+  pollingInterval: 10
+  triggers:
+    - type: metrics-api
+      authenticationRef: {name: leadsman}
+      metadata: {url: "http://leadsman-http:8080%s", valueLocation: metricValue, targetValue: "5", activationTargetValue: "1", authModes: bearer}
+    - type: prometheus
+      metadata: {serverAddress: "http://prometheus:9090", query: 'max(leadsman_queue_oldest_seconds{queue="mail"})', threshold: "60"}
+`
+
+// What is explained of a trigger that asks over HTTP is what the same server answers there.
+func TestExplainAgreesWithHTTP(t *testing.T) {
+	store := memory.New()
+	store.Set("mail", memory.State{Ready: 40, Running: 2})
+	store.Set("one", memory.State{Ready: 1})
+	b := serve(t, scaler.Access{}, source(t, "jobs", store))
+	for _, path := range []string{"/api/scaler/jobs/mail?target=5", "/api/scaler?queue=mail&metric=ready", "/api/scaler/jobs/one", "/api/scaler/job", "/api/scaler?queue="} {
+		w := httptest.NewRecorder()
+		b.handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, http.NoBody))
+		var answer struct {
+			MetricValue float64
+			Error       string
+		}
+		decodeInto(t, w.Body.Bytes(), &answer)
+		got, body, _ := b.explain(explainForm{Text: fmt.Sprintf(overHTTP, path)})
+		if len(got.Objects) != 1 || len(got.Objects[0].Triggers) != 2 {
+			t.Fatal(body)
+		}
+		trigger, series := got.Objects[0].Triggers[0], got.Objects[0].Triggers[1]
+		if !strings.Contains(series.Skipped, `KEDA asks Prometheus, which has it from leadsman's last scrape: KEDA asks for oldest of queue="mail"`) {
+			t.Errorf("series %+v", series)
+		}
+		if w.Code != http.StatusOK {
+			if want := fmt.Sprintf("url: it is answered %d ", w.Code); !strings.Contains(trigger.Error, want) || !strings.Contains(trigger.Error, answer.Error) || trigger.Value != nil {
+				t.Errorf("%s: %+v, want %s…: %s", path, trigger, want, answer.Error)
+			}
+			continue
+		}
+		if trigger.Error != "" || trigger.Value == nil || *trigger.Value != answer.MetricValue || *trigger.Active != (answer.MetricValue > 1) || trigger.Target != 5 {
+			t.Errorf("%s: %+v, and the answer is %s", path, trigger, w.Body)
+		}
+		if remarks := strings.Join(trigger.Remarks, "\n"); !strings.Contains(remarks, "waits for the next poll, up to 10 s (pollingInterval)") {
+			t.Errorf("remarks:\n%s", remarks)
+		}
+	}
+	got, body, _ := b.explain(explainForm{Text: "url: http://leadsman/api/scaler/jobs/mail?token=hunter2\nvalueLocation: perQueue.mail.running\ntargetValue: 1"})
+	if trigger := got.Objects[0].Triggers[0]; trigger.Type != "metrics-api" || trigger.Value == nil || *trigger.Value != 2 || *trigger.Replicas != 2 || strings.Contains(body, "hunter2") {
+		t.Error(body)
+	}
+}
+
+// By metricType Value, the HPA multiplies the replicas there are; another is refused.
+func TestExplainKnowsTheMetricType(t *testing.T) {
+	store := memory.New()
+	store.Set("mail", memory.State{Ready: 30})
+	b := serve(t, scaler.Access{}, source(t, "jobs", store))
+	const text = "type: external\nmetricType: %s\nmetadata: {queue: mail}"
+	got, body, _ := b.explain(explainForm{Text: fmt.Sprintf(text, "Value"), Current: 4})
+	if trigger := got.Objects[0].Triggers[0]; trigger.Replicas == nil || *trigger.Replicas != 12 {
+		t.Error(body)
+	}
+	got, body, _ = b.explain(explainForm{Text: fmt.Sprintf(text, "Utilization")})
+	if trigger := got.Objects[0].Triggers[0]; !strings.HasPrefix(trigger.Error, "metricType") || trigger.Value != nil {
+		t.Error(body)
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/leadsman/leadsman/internal/kube"
+	"github.com/leadsman/leadsman/scaler/lint"
+	"github.com/leadsman/leadsman/scaler/web"
 )
 
 // A subject is an object whose triggers can be explained.
@@ -23,10 +25,12 @@ type subject struct {
 type trigger struct {
 	path     string // where it is, such as spec.triggers[0]; "" where only metadata was given
 	kind     string
+	metric   string // metricType
 	metadata map[string]string
-	skipped  string   // why KEDA asks leadsman nothing about it; "" where it does
-	fault    string   // why it cannot be explained, beginning with the key; "" where it can
-	remarks  []string // what else is to be known
+	over     *web.MetricsAPI // instead of metadata, where KEDA asks over HTTP
+	skipped  string          // why KEDA asks leadsman nothing about it; "" where it does
+	fault    string          // why it cannot be explained, beginning with the key; "" where it can
+	remarks  []string        // what else is to be known
 }
 
 // line is one entry of metadata by itself: key: value, or key=value.
@@ -43,7 +47,7 @@ func readSubjects(text string) ([]subject, error) {
 		return nil, err
 	}
 	if metadata != nil {
-		return []subject{{triggers: []trigger{newTrigger("", "external", "", metadata)}}}, nil
+		return []subject{aloneSubject(kube.Trigger{Metadata: metadata})}, nil
 	}
 	var all []subject
 	for _, document := range kube.Read([]byte(text)) {
@@ -136,7 +140,7 @@ func readPart(number int, raw []byte) ([]subject, error) {
 		part.Document = number
 		return []subject{newSubject(part)}, checkObject(part)
 	case len(one.Metadata) > 0:
-		return []subject{{triggers: []trigger{newTrigger("", one.Type, one.MetricType, one.Metadata)}}}, nil
+		return []subject{aloneSubject(one)}, nil
 	default:
 		return nil, nil // of no concern here
 	}
@@ -182,22 +186,43 @@ func bounds(spec *kube.Spec) (lowest, highest int32) {
 func newSubject(object *kube.Object) subject {
 	s := subject{kind: object.Kind, namespace: object.Metadata.Namespace, name: object.Metadata.Name}
 	s.lowest, s.highest = bounds(&object.Spec)
-	for i, t := range object.Spec.Triggers {
-		s.triggers = append(s.triggers, newTrigger(fmt.Sprintf("spec.triggers[%d]", i), t.Type, t.MetricType, t.Metadata))
+	for i := range object.Spec.Triggers {
+		s.triggers = append(s.triggers, newTrigger(object, i, fmt.Sprintf("spec.triggers[%d]", i)))
 	}
 	return s
 }
 
-// newTrigger makes metadata what KEDA would send. The values of keys that end in FromEnv are known to KEDA alone.
-func newTrigger(path, kind, metricType string, metadata map[string]any) trigger {
-	t := trigger{path: path, kind: kind, metadata: map[string]string{}}
-	if kind == "" {
-		t.kind = "external"
+// aloneSubject is one of a trigger that was given without its object.
+func aloneSubject(t kube.Trigger) subject {
+	return subject{triggers: []trigger{newTrigger(&kube.Object{Spec: kube.Spec{Triggers: []kube.Trigger{t}}}, 0, "")}}
+}
+
+// kindOf is the type of a trigger; where it has none, it is the metadata that tells.
+func kindOf(t *kube.Trigger) string {
+	switch _, overHTTP := t.Metadata["url"]; {
+	case t.Type == "" && overHTTP:
+		return "metrics-api"
+	case t.Type == "":
+		return "external"
+	default:
+		return t.Type
 	}
+}
+
+// newTrigger makes metadata what KEDA would send. The values of keys that end in FromEnv are known to KEDA alone.
+func newTrigger(object *kube.Object, index int, path string) trigger {
+	given := &object.Spec.Triggers[index]
+	given.Type = kindOf(given)
+	t := trigger{path: path, kind: given.Type, metric: given.MetricType, metadata: map[string]string{}}
 	if t.kind != "external" && t.kind != "external-push" {
-		t.skipped = "KEDA asks no external scaler about a trigger of type " + t.kind
+		t.read(object, index)
 		return t
 	}
+	if t.metric != "" && t.metric != "AverageValue" && t.metric != "Value" {
+		t.fault = "metricType: KEDA refuses this one; write AverageValue or Value"
+		return t
+	}
+	metadata := given.Metadata
 	for _, key := range slices.Sorted(maps.Keys(metadata)) {
 		value, ok := metadata[key].(string)
 		switch {
@@ -214,9 +239,22 @@ func newTrigger(path, kind, metricType string, metadata map[string]any) trigger 
 			t.metadata[key] = value
 		}
 	}
-	if metricType == "Value" {
-		t.remarks = append(t.remarks,
-			"metricType: with Value, the HPA multiplies the replicas there are by value/target; those shown are for AverageValue")
-	}
 	return t
+}
+
+// read makes of a trigger that is not told by gRPC what KEDA makes of it: the linter reads it.
+func (t *trigger) read(object *kube.Object, index int) {
+	reading := lint.Read(object, index)
+	t.fault, t.remarks = reading.Refused, reading.Notes
+	switch {
+	case t.fault != "":
+	case !reading.Ours:
+		t.skipped = "KEDA does not ask leadsman about a trigger of type " + t.kind
+	case reading.URL == "":
+		t.skipped = reading.Series(t.kind)
+	default:
+		t.over = &web.MetricsAPI{
+			URL: reading.URL, Location: reading.Location, Target: reading.Target, Activation: reading.Activation,
+		}
+	}
 }

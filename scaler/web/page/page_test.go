@@ -155,6 +155,13 @@ func explains(t *testing.T, b *browser) {
 	tb.wait(answer + `.includes("5 replicas") && ` + answer + `.includes("value 42 / target 10")`)
 	tb.do(chromedp.SendKeys("#explain-text", "\nqueu: mail"), chromedp.Click("#explain-form button[type=submit]"))
 	tb.wait(answer + `.includes("KEDA would be refused") && ` + answer + `.includes('metadata key "queu"')`)
+	tb.do(chromedp.SetValue("#explain-text", "url: http://leadsman:8080/api/scaler/jobs/mail\nvalueLocation: metricValue\ntargetValue: 6"),
+		chromedp.Click("#explain-form button[type=submit]"))
+	tb.wait(answer + `.includes("7 replicas") && ` + answer + `.includes("value 42 / target 6")`)
+	tb.wait(answer + `.includes("GET /api/scaler/jobs/mail is answered 200, with 42 at metricValue")`)
+	tb.do(chromedp.SetValue("#explain-text", "url: http://leadsman:8080/api/scaler/job\nvalueLocation: metricValue\ntargetValue: 6"),
+		chromedp.Click("#explain-form button[type=submit]"))
+	tb.wait(answer + `.includes("KEDA would be refused") && ` + answer + `.includes("answered 404 not_found")`)
 	tb.do(chromedp.Click("#explain-example"))
 	tb.wait(`document.querySelector("#explain-text").value.includes("kind: ScaledObject")`)
 	tb.do(chromedp.Click("#explain-form button[type=submit]"))

@@ -73,11 +73,11 @@ function triggerPart(trigger) {
 }
 
 // headline is the answer in one line.
-function headline({ skipped, error, active, value, replicas, query }) {
+function headline({ skipped, error, active, value, replicas, query, target }) {
   if (skipped) return el("p", { class: "note" }, skipped);
   if (active === undefined) return el("p", { class: "headline" }, query ? "KEDA would get an error, and keep the replicas" : "KEDA would be refused");
   const parts = [el("span", { class: "chip", "data-state": active ? "active" : "idle" }, active ? "active" : "idle")];
-  if (!error) parts.push(el("strong", {}, plural(replicas, "replica")), el("span", {}, `value ${number(value)} / target ${number(query.target)}`));
+  if (!error) parts.push(el("strong", {}, plural(replicas, "replica")), el("span", {}, `value ${number(value)} / target ${number(target)}`));
   return el("p", { class: "headline" }, ...parts);
 }
 
