@@ -18,10 +18,12 @@ import (
 
 // TestClientScripts runs what people type to look into a server, in testdata/client. Each script has the address of
 // its server in LEADSMAN_GRPC_LISTEN and in LEADSMAN_SERVER, a certificate for the name "leadsman" that is its own CA
-// in tls.crt and tls.key, one that nobody trusts in other.crt and other.key, and these commands besides:
+// in tls.crt and tls.key, one that nobody trusts in other.crt and other.key, an address that is free in FREE_ADDRESS, and
+// these commands besides:
 //
 //	serving              waits until the server answers
 //	answering            waits until something accepts connections, such as a server that speaks TLS
+//	get STATUS PATH      asks over HTTP, and writes body
 //	keda QUEUE           asks what KEDA asks, of a ScaledObject team-mail/mailer
 //	until FILE PATTERN   waits until a file has the pattern
 //	steady FILE          replaces what differs from run to run in stdout, and writes FILE
@@ -34,10 +36,11 @@ func TestClientScripts(t *testing.T) {
 		Dir:           "testdata/client",
 		UpdateScripts: update != nil && update.Value.String() == "true",
 		Setup: func(env *testscript.Env) error {
-			address := freeAddresses(t, 1)[0]
-			env.Setenv("LEADSMAN_GRPC_LISTEN", address)
+			addresses := freeAddresses(t, 2)
+			env.Setenv("LEADSMAN_GRPC_LISTEN", addresses[0])
 			env.Setenv("LEADSMAN_HTTP_LISTEN", "off")
-			env.Setenv("LEADSMAN_SERVER", address)
+			env.Setenv("FREE_ADDRESS", addresses[1])
+			env.Setenv("LEADSMAN_SERVER", addresses[0])
 			writePair(t, env.WorkDir, "tls.crt", "tls.key")
 			writePair(t, env.WorkDir, "other.crt", "other.key")
 			return nil
@@ -45,6 +48,7 @@ func TestClientScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"serving":   serving,
 			"answering": answering,
+			"get":       getOverHTTP,
 			"keda":      keda,
 			"shows":     shows,
 			"until":     until,

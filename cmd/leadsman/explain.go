@@ -37,18 +37,20 @@ func newExplainCommand() *cobra.Command {
 the trigger is active, and the steps from the counts to them. Nothing has to be applied to a cluster.
 
 A file may hold several documents, - is standard input, and what kubectl get -o yaml writes will do. Triggers of type
-external and external-push are explained, the others are named and skipped. The server that is asked is the one of
---server, whatever scalerAddress says.
+external and external-push are explained, and those of type metrics-api whose URL is one of leadsman's: what that is
+answered, and what KEDA makes of it. The others are named and skipped; of a prometheus trigger over leadsman's series it
+is said what KEDA asks. The server that is asked is the one of --server, whatever scalerAddress and url say.
 
 What only KEDA knows is said where it matters: a key that ends in FromEnv takes its value from the workload's environment,
 which is known here for a ScaledJob, for a workload among the documents, and by --env; a trigger's own token is neither
-checked nor sent.
+checked nor sent, nor is one in a URL.
 
 The exit code is 1 when a trigger would be refused or cannot be answered.`,
 		Example: `  leadsman explain -f scaledobject.yaml
   kubectl get scaledobject -A -o yaml | leadsman explain -f -
   leadsman explain -f app.yaml --env QUEUE=mail-out --current 3
   leadsman explain source=mail queue='mail-*' target=5 --max 30
+  leadsman explain url='http://leadsman-http:8080/api/scaler/mail?queue=mail-*' valueLocation=metricValue targetValue=5
   leadsman explain --metadata queue=mail --metadata metric=oldest -o json | jq '.objects[].triggers[].answer.value'`,
 		RunE: o.run,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -89,12 +91,18 @@ type subjectTrigger struct {
 	index    int
 	kind     string // the trigger's type
 	name     string
-	metadata map[string]string // as KEDA would send it
-	skipped  string            // why it is not explained; "" when it is
+	metadata map[string]string      // as KEDA would send it
+	over     *leadsmanv1.MetricsAPI // instead of metadata, where KEDA asks over HTTP
+	metric   string                 // metricType
+	asked    asked
+	skipped  string // why it is not explained; "" when it is
 	remarks  []string
 	answer   *leadsmanv1.ExplainResponse // nil when skipped or failed
 	failure  string                      // why there is no answer
 }
+
+// asked is whom KEDA asks, and the key that says so.
+type asked struct{ key, address string }
 
 func (o *explainOptions) run(cmd *cobra.Command, args []string) error {
 	subjects, err := o.subjects(cmd.InOrStdin(), args)
@@ -135,7 +143,7 @@ func (o *explainOptions) subjects(stdin io.Reader, args []string) ([]subject, er
 	case len(o.files) == 0:
 		return []subject{{
 			namespace: o.namespace, min: o.min, max: o.max,
-			triggers: []subjectTrigger{{metadata: pairs}},
+			triggers: []subjectTrigger{pairsTrigger(pairs)},
 		}}, nil
 	}
 	all := explainDocuments{others: map[string]bool{}}
@@ -212,7 +220,8 @@ func (o *explainOptions) explain(ctx context.Context, c *client, s *subject) err
 			continue
 		}
 		answer, err := ask(ctx, c, c.inspector.Explain, &leadsmanv1.ExplainRequest{
-			Metadata: t.metadata, Namespace: s.namespace, CurrentReplicas: o.current, MinReplicas: s.min, MaxReplicas: s.max,
+			Metadata: t.metadata, MetricsApi: t.over, MetricType: t.metric,
+			Namespace: s.namespace, CurrentReplicas: o.current, MinReplicas: s.min, MaxReplicas: s.max,
 		})
 		switch {
 		case err == nil:
@@ -243,7 +252,8 @@ func verdict(subjects []subject) error {
 	}
 	switch {
 	case asked == 0:
-		return &failedError{errors.New("no trigger is of type external or external-push: there is nothing to explain")}
+		return &failedError{errors.New("no trigger asks leadsman: none is of type external or external-push, " +
+			"or a metrics-api with a URL of /api/scaler")}
 	case failed > 0:
 		return &failedError{fmt.Errorf("%d of %d triggers would be refused or cannot be answered", failed, asked)}
 	default:

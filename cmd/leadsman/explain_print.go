@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/leadsman/leadsman/internal/show"
-	leadsmanv1 "github.com/leadsman/leadsman/proto/leadsman/v1"
 )
 
 func printExplained(p *show.Printer, subjects []subject) error {
@@ -80,7 +79,10 @@ func (t *subjectTrigger) title() string {
 
 func printTrigger(p *show.Printer, t *subjectTrigger, indent string, titled bool) error {
 	if t.skipped != "" {
-		return p.Linef("%s%s: skipped, %s", indent, show.Text(t.title()), show.Text(t.skipped))
+		if err := p.Linef("%s%s: skipped, %s", indent, show.Text(t.title()), show.Text(t.skipped)); err != nil {
+			return err
+		}
+		return printFields(p, indent+"  ", t.notes())
 	}
 	if titled {
 		if err := p.Linef("%s%s", indent, show.Text(t.title())); err != nil {
@@ -90,7 +92,7 @@ func printTrigger(p *show.Printer, t *subjectTrigger, indent string, titled bool
 	}
 	var fields []field
 	if t.answer != nil {
-		fields = answerFields(t.answer)
+		fields = t.answerFields()
 	}
 	if t.failure != "" {
 		fields = append(fields, field{"error", show.Cell{Text: t.failure, Style: show.Bad}})
@@ -102,17 +104,26 @@ func printTrigger(p *show.Printer, t *subjectTrigger, indent string, titled bool
 		}
 		fields = append(fields, field{name, show.Cell{Text: why}})
 	}
-	for _, remark := range t.remarks {
-		fields = append(fields, field{"note", show.Cell{Text: remark, Style: show.Dim}})
-	}
-	return printFields(p, indent, fields)
+	return printFields(p, indent, append(fields, t.notes()...))
 }
 
-func answerFields(a *leadsmanv1.ExplainResponse) []field {
+func (t *subjectTrigger) notes() []field {
+	fields := make([]field, len(t.remarks))
+	for i, remark := range t.remarks {
+		fields[i] = field{"note", show.Cell{Text: remark, Style: show.Dim}}
+	}
+	return fields
+}
+
+func (t *subjectTrigger) answerFields() []field {
+	a, as := t.answer, ", as "+t.answer.GetMetricName()
+	if t.over != nil {
+		as = ", at " + t.over.GetValueLocation()
+	}
 	fields := []field{
 		{"source", show.Cell{Text: a.GetQuery().GetSource()}},
 		{fieldQueues, show.Cell{Text: queuesOf(a.GetQuery())}},
-		{"metric", show.Cell{Text: a.GetQuery().GetMetric() + ", as " + a.GetMetricName()}},
+		{"metric", show.Cell{Text: a.GetQuery().GetMetric() + as}},
 	}
 	add := func(name, text string) { fields = append(fields, field{name, show.Cell{Text: text}}) }
 	if a.Value != nil {

@@ -10,6 +10,14 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/leadsman/leadsman/internal/kube"
+	leadsmanv1 "github.com/leadsman/leadsman/proto/leadsman/v1"
+	"github.com/leadsman/leadsman/scaler/lint"
+)
+
+// The keys that say whom KEDA asks.
+const (
+	keyScalerAddress = "scalerAddress"
+	keyURL           = "url"
 )
 
 // subjects makes what can be explained of the objects. namespace is for those that name none.
@@ -29,7 +37,7 @@ func (m *explainDocuments) subjects(env map[string]string, namespace string) []s
 		}
 		environment := m.environment(object, env)
 		for j := range object.Spec.Triggers {
-			s.triggers = append(s.triggers, newSubjectTrigger(&object.Spec.Triggers[j], j, object.Kind, environment))
+			s.triggers = append(s.triggers, newSubjectTrigger(object, j, environment))
 		}
 	}
 	return all
@@ -68,30 +76,31 @@ func remarksOn(object *kube.Object) []string {
 
 // remarkOnAddress says that KEDA may ask another server than the one that answers here: which is behind a name or a
 // forwarded port cannot be told.
-func (s *subject) remarkOnAddress(asked string) {
-	var others []string
-	for i := range s.triggers {
-		address := s.triggers[i].metadata["scalerAddress"]
-		if address != "" && address != asked && !slices.Contains(others, address) {
-			others = append(others, address)
+func (s *subject) remarkOnAddress(here string) {
+	for _, key := range []string{keyScalerAddress, keyURL} {
+		var others []string
+		for i := range s.triggers {
+			to := s.triggers[i].asked
+			if to.key == key && to.address != here && !slices.Contains(others, to.address) {
+				others = append(others, to.address)
+			}
 		}
-	}
-	if len(others) > 0 {
-		s.remarks = append(s.remarks, fmt.Sprintf("scalerAddress: KEDA asks %s; %s, asked here, need not be the same server",
-			strings.Join(others, ", "), asked))
+		if len(others) > 0 {
+			s.remarks = append(s.remarks, fmt.Sprintf("%s: KEDA asks %s; %s, asked here, need not be the same server",
+				key, strings.Join(others, ", "), here))
+		}
 	}
 }
 
 // newSubjectTrigger makes the metadata of a trigger what KEDA would make of it, and says what cannot be known.
-func newSubjectTrigger(t *kube.Trigger, index int, kind string, env *environment) subjectTrigger {
-	out := subjectTrigger{index: index, kind: t.Type, name: t.Name, metadata: map[string]string{}}
+func newSubjectTrigger(object *kube.Object, index int, env *environment) subjectTrigger {
+	t := &object.Spec.Triggers[index]
+	out := subjectTrigger{index: index, kind: t.Type, name: t.Name, metric: t.MetricType}
 	if t.Type != "external" && t.Type != "external-push" {
-		out.skipped = fmt.Sprintf("type %s: KEDA asks no external scaler about it", t.Type)
-		if t.Type == "metrics-api" || t.Type == "prometheus" {
-			out.skipped += "; leadsman doctor -f reads what it asks"
-		}
+		out.read(object)
 		return out
 	}
+	out.metadata = map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(t.Metadata)) {
 		value, ok := t.Metadata[key].(string)
 		if !ok {
@@ -101,19 +110,50 @@ func newSubjectTrigger(t *kube.Trigger, index int, kind string, env *environment
 		}
 		out.take(key, value, env)
 	}
-	if out.metadata["scalerAddress"] == "" {
+	if address := out.metadata[keyScalerAddress]; address == "" {
 		out.remarkf("scalerAddress: is missing, and KEDA refuses the trigger without it")
+	} else {
+		out.asked = asked{keyScalerAddress, address}
 	}
 	if t.AuthenticationRef != nil {
 		out.remarkf("authenticationRef: KEDA uses %s for TLS alone; nothing else of it reaches leadsman", t.AuthenticationRef.Name)
 	}
-	if t.MetricType == "Value" {
-		out.remarkf("metricType Value: the HPA multiplies the replicas there are by value/target; those shown are for AverageValue")
-	}
-	if t.Type == "external-push" && kind == kube.KindScaledJob {
+	if t.Type == "external-push" && object.Kind == kube.KindScaledJob {
 		out.remarkf("external-push: KEDA ignores pushes for a ScaledJob, and asks each pollingInterval; use external")
 	}
 	return out
+}
+
+// read makes of a trigger that is not told by gRPC what KEDA makes of it: the linter reads it.
+func (t *subjectTrigger) read(object *kube.Object) {
+	reading := lint.Read(object, t.index)
+	t.failure, t.remarks = reading.Refused, reading.Notes
+	switch {
+	case t.failure != "":
+	case !reading.Ours:
+		t.skipped = fmt.Sprintf("type %s: KEDA does not ask leadsman about it", t.kind)
+	case reading.URL == "":
+		t.skipped = reading.Series(t.kind)
+	default:
+		t.over = &leadsmanv1.MetricsAPI{
+			Url: reading.URL, ValueLocation: reading.Location,
+			TargetValue: reading.Target, ActivationTargetValue: reading.Activation,
+		}
+		t.asked = asked{keyURL, reading.Host()}
+	}
+}
+
+// pairsTrigger makes a trigger of metadata alone, of which a URL says that it is for HTTP.
+func pairsTrigger(pairs map[string]string) subjectTrigger {
+	if _, ok := pairs[keyURL]; !ok {
+		return subjectTrigger{metadata: pairs}
+	}
+	metadata := make(map[string]any, len(pairs))
+	for key, value := range pairs {
+		metadata[key] = value
+	}
+	object := &kube.Object{Spec: kube.Spec{Triggers: []kube.Trigger{{Type: "metrics-api", Metadata: metadata}}}}
+	return newSubjectTrigger(object, 0, nil)
 }
 
 // take takes one key as KEDA would send it. Tokens stay here: who explains is known by a credential of their own.
