@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -81,6 +82,60 @@ func TestMetricsAPIReadsTheValue(t *testing.T) {
 	follows(3)
 	a.Enqueue("mail", 2)
 	follows(5)
+}
+
+// What leadsman explain says is what KEDA's own scaler comes to: the value, whether it is active, and that it is an error.
+func TestExplainSaysWhatKEDAsMetricsAPIComesTo(t *testing.T) {
+	t.Parallel()
+	a := rig.NewRiverApp(t)
+	a.Enqueue("mail", 3)
+	a.Enqueue("team_a", 4)
+	s := rig.Serve(t, a.Source())
+	for _, tc := range []struct{ url, location, activation string }{
+		{"/api/scaler/mail/mail", "metricValue", "0"},
+		{"/api/scaler/mail/mail", "metricValue", "3"},
+		{"/api/scaler/mail/mail?activation=100", "metricValue", "2.5"},
+		{"/api/scaler?source=mail&queue=mail,team_a&max=5.5", "metricValue", "0"},
+		{"/api/scaler/mail/mail?target=4", "targetQueueDepth", "0"},
+		{"/api/scaler/mail", `perQueue.team\_a.ready`, "4"},
+		{"/api/scaler/mail", "perQueue.mail.running", "-1"},
+		{"/api/scaler/mail", "perQueue.team.a.ready", "0"},
+		{"/api/scaler/mail/mail", "perQueue.team_a.ready", "0"},
+		{"/api/scaler/mail/mail", "isActive", "0"},
+		{"/api/scaler/mail/mail", "metricvalue", "0"},
+		{"/api/scaler/male/mail", "metricValue", "0"},
+		{"/api/scaler/mail?metric=none", "metricValue", "0"},
+		{"/api/scaler/mail?metric=utilization", "metricValue", "0"},
+	} {
+		x := metricsAPI(t, s, tc.url, rig.Trigger{Object: tc.url, Metadata: rig.Metadata{"valueLocation": tc.location, "activationTargetValue": tc.activation}})
+		want, active, kedaErr := x.Poll(anyName)
+		// What it cannot explain has exit code 1, and says so on standard output too.
+		out, _ := rig.Leadsman(t, t.TempDir(), "explain", "--server", s.GRPC, "-o", "json", "url=http://elsewhere:8080"+tc.url,
+			"valueLocation="+tc.location, "targetValue=10", "activationTargetValue="+tc.activation).Output()
+		var explained struct {
+			Objects []struct {
+				Triggers []struct {
+					Error  string
+					Answer struct {
+						Value  *float64
+						Active *bool
+					}
+				}
+			}
+		}
+		if err := json.Unmarshal(out, &explained); err != nil || len(explained.Objects) != 1 || len(explained.Objects[0].Triggers) != 1 {
+			t.Fatalf("%s: %v: %s", tc.url, err, out)
+		}
+		got := explained.Objects[0].Triggers[0]
+		switch {
+		case kedaErr != nil:
+			if got.Error == "" || got.Answer.Value != nil {
+				t.Errorf("%s at %s: KEDA has %v, explain %s", tc.url, tc.location, kedaErr, out)
+			}
+		case got.Error != "" || got.Answer.Value == nil || *got.Answer.Value != want || got.Answer.Active == nil || *got.Answer.Active != active:
+			t.Errorf("%s at %s above %s: KEDA has %v and %v, explain %s", tc.url, tc.location, tc.activation, want, active, out)
+		}
+	}
 }
 
 // KEDA's client of Prometheus' text format, on the very page that Prometheus scrapes.
