@@ -14,7 +14,7 @@ import (
 	"github.com/leadsman/leadsman/scaler/internal/door"
 )
 
-// Limits of a connection. A handler that streams lifts its own by http.ResponseController.
+// Limits of a connection. A handler that streams lifts its own by http.ResponseController, and says that it [Stays].
 const (
 	headerTimeout = 5 * time.Second
 	readTimeout   = 10 * time.Second
@@ -47,6 +47,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
 		ConnState:         noteHeard,
+		ConnContext:       func(ctx context.Context, conn net.Conn) context.Context { return context.WithValue(ctx, connKey{}, conn) },
 		// Probes that hang up, clients that do not trust the certificate: of interest to who looks for a fault.
 		ErrorLog: slog.NewLogLogger(s.Logger.Handler(), slog.LevelDebug),
 	}
@@ -71,6 +72,18 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		return fmt.Errorf("web: serve: %w", err)
 	}
 	return nil
+}
+
+// connKey is the key of a request's connection.
+type connKey struct{}
+
+// Stays says that the request's connection is no newcomer any more, though its first answer does not end: a handler that
+// streams calls it once it has let the caller in. Other requests have to be answered first, so that one that is sent little by
+// little is none.
+func Stays(r *http.Request) {
+	if conn, ok := r.Context().Value(connKey{}).(net.Conn); ok {
+		door.Heard(conn)
+	}
 }
 
 // noteHeard tells the door of connections on which a request was answered.

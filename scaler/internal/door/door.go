@@ -2,10 +2,10 @@
 // place from the clients that it has.
 //
 // A connection is a newcomer until the server has heard something sensible on it: for gRPC the preface of HTTP/2 (after the
-// TLS handshake, where there is one), for HTTP a first request. When there are too many newcomers the oldest is hung up on.
-// An honest client is none for longer than a moment; those that stay are connections that say nothing, or little by little,
-// and each has the server's own timeout besides. Connections that are no newcomers keep their place: at the bound of all,
-// the next one has to wait outside.
+// TLS handshake, where there is one), for HTTP a first request that was answered, or let in to a stream. When there are too
+// many newcomers the oldest is hung up on. An honest client is none for longer than a moment; those that stay are
+// connections that say nothing, or little by little, and each has the server's own timeout besides. Connections that are no
+// newcomers keep their place: at the bound of all, the next one has to wait outside.
 package door
 
 import (

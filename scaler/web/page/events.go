@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/leadsman/leadsman/scaler"
+	"github.com/leadsman/leadsman/scaler/web"
 )
 
 const (
@@ -55,6 +56,7 @@ func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 	s := &stream{page: p, w: w, control: http.NewResponseController(w), sent: map[string]uint64{}, seed: maphash.MakeSeed()}
 	// The server's limits are those of a request that ends. Where there is none to lift, none is in the way.
 	_ = s.control.SetReadDeadline(time.Time{})
+	web.Stays(r)
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Accel-Buffering", "no") // nginx keeps it back otherwise
