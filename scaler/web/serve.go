@@ -47,7 +47,9 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
 		ConnState:         noteHeard,
-		ConnContext:       func(ctx context.Context, conn net.Conn) context.Context { return context.WithValue(ctx, connKey{}, conn) },
+		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
+			return context.WithValue(ctx, connKey{}, conn)
+		},
 		// Probes that hang up, clients that do not trust the certificate: of interest to who looks for a fault.
 		ErrorLog: slog.NewLogLogger(s.Logger.Handler(), slog.LevelDebug),
 	}
