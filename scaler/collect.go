@@ -115,8 +115,8 @@ func (c collector) source(ch chan<- prometheus.Metric, src *source) {
 	c.queues(ch, src)
 }
 
-// queues tells of as many queues as are allowed, of those first that somebody asks for by name: what an autoscaler
-// follows must not vanish because others have come.
+// queues tells of as many queues as are allowed, of those first that somebody asks for by name, and of these in the order
+// in which they came: what an autoscaler follows must not vanish because others have come, whatever they are called.
 func (c collector) queues(ch chan<- prometheus.Metric, src *source) {
 	known := src.samples.Known()
 	all := len(known)
@@ -125,7 +125,9 @@ func (c collector) queues(ch chan<- prometheus.Metric, src *source) {
 	over := max(0, len(known)-c.server.opts.MaxMetricQueues)
 	gauge(ch, descLeftOut, float64(over), src.Name(), leftOverLimit)
 	if over > 0 {
-		slices.SortStableFunc(known, func(a, b sample.Known) int { return -cmp.Compare(boolean(a.Asked), boolean(b.Asked)) })
+		slices.SortStableFunc(known, func(a, b sample.Known) int {
+			return cmp.Or(-cmp.Compare(boolean(a.Asked), boolean(b.Asked)), a.Since.Compare(b.Since))
+		})
 	}
 	for i := range known[:len(known)-over] {
 		queueMetrics(ch, src.Name(), &known[i].Queue)

@@ -159,6 +159,40 @@ func TestFailedReadLeavesNoFreshZero(t *testing.T) {
 	})
 }
 
+// A crowd of names that are asked for once takes no series from a queue that is followed, whatever it is called; the places
+// of those that nobody asks for any more go to the next.
+func TestAFollowedQueueKeepsItsSeries(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		bounded := func(_ *web.Options, opts *scaler.Options) { opts.MaxMetricQueues = 10 }
+		b := serve(t, scaler.Access{}, bounded, source(t, "jobs", memory.New()))
+		ask := func(pattern string, n int) {
+			for i := range n {
+				_ = b.direct(fmt.Sprintf("/api/scaler/jobs/"+pattern, i))
+			}
+		}
+		wants := func(want ...string) {
+			t.Helper()
+			got := scrapeOf(t, b.direct("/metrics")).series("leadsman_queue_paused")
+			for _, name := range want {
+				if _, ok := got[name+" jobs"]; !ok || len(got) != 10 {
+					t.Errorf("%s is not among %d queues: %v", name, len(got), slices.Sorted(maps.Keys(got)))
+				}
+			}
+		}
+		_ = b.direct("/api/scaler/jobs/mail")
+		time.Sleep(time.Second)
+		ask("crowd-%02d", 20)
+		wants("mail", "crowd-00", "crowd-08")
+		for range 12 {
+			time.Sleep(30 * time.Second)
+			_ = b.direct("/api/scaler/jobs/mail")
+			ask("a-late-%02d", 20) // asked for all the time, and come later than mail
+		}
+		wants("mail", "a-late-00", "a-late-08")
+	})
+}
+
 // Case 72: names that were asked for once are forgotten, and what the source itself has is bounded.
 func TestSeriesExpireAndAreBounded(t *testing.T) {
 	t.Parallel()

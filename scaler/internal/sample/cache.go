@@ -59,7 +59,8 @@ func (r *record) idle() bool {
 
 // An entry is what is known of one Want.
 type entry struct {
-	asked time.Time // when somebody last wanted it
+	since time.Time // when somebody first wanted it
+	asked time.Time // when somebody last did
 	tried bool      // a read of it has ended
 	full  record    // newest that is whole, with counts up to CountLimit
 	last  record    // newest of any
@@ -152,7 +153,7 @@ func (c *cache) wantLocked(want driver.Want, now time.Time) (*entry, error) {
 		if c.fullLocked(want, now) {
 			return nil, ErrTooManyQueues
 		}
-		e = &entry{}
+		e = &entry{since: now}
 		c.entries[want] = e
 		c.names += len(want.Queue)
 		c.signals.know(want.Queue)

@@ -39,8 +39,9 @@ func (l *lane) lasts(now time.Time, limit time.Duration) bool {
 type Known struct {
 	driver.Queue
 
-	// Asked is set when somebody asks for the queue by its name.
+	// Asked is set when somebody asks for the queue by its name, and Since is when that began.
 	Asked bool
+	Since time.Time
 	// At is when the read began that this is from.
 	At time.Time
 }
@@ -66,9 +67,14 @@ func (c *cache) known(now time.Time) map[string]Known {
 			continue
 		}
 		for i := range e.full.queues {
-			queue := Known{Queue: e.full.queues[i], Asked: want.Queue != "", At: e.full.at}
+			queue := Known{Queue: e.full.queues[i], At: e.full.at}
+			if want.Queue != "" {
+				queue.Asked, queue.Since = true, e.since
+			}
 			if other, ok := byName[queue.Name]; ok {
-				queue.Asked = queue.Asked || other.Asked
+				if other.Asked {
+					queue.Asked, queue.Since = true, other.Since
+				}
 				if other.At.After(queue.At) {
 					queue.Queue, queue.At = other.Queue, other.At
 				}
