@@ -53,6 +53,7 @@ func TestApiserverTakesWhatIsMadeForOperators(t *testing.T) {
 		"leadsman manifest with everything": {objectsOf(manifestsOf(t, full)), []string{"ServiceMonitor", "PrometheusRule"}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			for _, kind := range tc.kinds {
 				ofKind(t, tc.objects, kind)
 			}
@@ -94,6 +95,7 @@ func TestApiserverRefusesWhatOperatorsHaveNotDefined(t *testing.T) {
 		"no such choice":  {"Certificate", "rotationPolicy: Always", "rotationPolicy: Sometimes", apierrors.IsInvalid},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			text := ofKind(t, objects, tc.kind)
 			changed := strings.Replace(text, tc.right, tc.wrong, 1)
 			if changed == text {
