@@ -53,6 +53,6 @@ func TestAStreamOutlivesACrowdOfSilentConnections(t *testing.T) {
 	if _, err := io.Copy(io.Discard, crowd[0]); errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Fatal("the crowd has come, and its first is still there")
 	}
-	store.Enqueue("mail", 7)
-	until(stream, "queues", hasReady("mail", 7))
+	store.Enqueue("late", 7)
+	until(stream, "queues", hasReady("late", 7))
 }
