@@ -65,7 +65,7 @@ test-keda: build deps ## run KEDA's own scalers against the built binary, under 
 	@$(E2E) test -timeout 30m . ./rig ./lint ./faults ./peers/report
 
 .PHONY: e2e
-e2e: ## run it all in a cluster: a control plane, KEDA, the built binary (needs root; the first build takes 30 minutes)
+e2e: ## run it all in a cluster: a control plane, KEDA, Prometheus, the built binary (needs root; the first build takes 30 minutes)
 	@scripts/deps node
 	@cd test/libraries && npm ci --silent --no-audit --no-fund
 	@$(E2E) test ./chain -count 1 -parallel 6 -timeout 30m $(ARGS)
@@ -95,7 +95,7 @@ lint: ## check formatting, code, protos, and that generated code and go.mod are 
 	@$(TOOL) buf lint
 	@$(TOOL) buf format --diff --exit-code
 	@scripts/proto-check
-	@for module in . tools test/e2e; do (cd $$module && go mod tidy -diff) || exit; done
+	@for module in . tools test/e2e test/e2e/kinds test/e2e/prometheus; do (cd $$module && go mod tidy -diff) || exit; done
 
 .PHONY: fmt
 fmt: ## format Go and proto files
