@@ -1,6 +1,7 @@
-// Package docker holds the image of leadsman: a Dockerfile, and tests of what it promises. Nothing here needs a container
+// Package docker holds the image of leadsman: a Dockerfile, and tests of what it promises. None of them needs a container
 // engine: the few instructions that the Dockerfile has are carried out as an engine would, into a folder, and the binary runs
-// in there as the Helm chart has it run.
+// in there as the Helm chart has it run. With the build tag image an engine, buildah, builds the image too, and the same is
+// asked of what it builds.
 package docker
 
 import (

@@ -12,6 +12,10 @@ import (
 	"net/http"
 	"testing"
 	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 )
 
 // certificate makes one for the name leadsman that is its own CA, and its key.
@@ -63,6 +67,20 @@ func waitFor(t *testing.T, address, part string) []byte {
 		if time.Now().After(deadline) {
 			t.Fatalf("%s answers %s, %v", address, body, err)
 		}
+	}
+}
+
+// healthy asks for gRPC's health as a kubelet does, of a server that answers already.
+func healthy(t *testing.T, address string) {
+	t.Helper()
+	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	health, err := healthpb.NewHealthClient(conn).Check(t.Context(), &healthpb.HealthCheckRequest{}, grpc.WaitForReady(true))
+	if err != nil || health.GetStatus() != healthpb.HealthCheckResponse_SERVING {
+		t.Errorf("its health is %v, %v", health, err)
 	}
 }
 

@@ -21,7 +21,10 @@ import (
 	"github.com/leadsman/leadsman/storage/storagetest"
 )
 
-const bundle = "/etc/ssl/certs/ca-certificates.crt"
+const (
+	bundle  = "/etc/ssl/certs/ca-certificates.crt"
+	version = "v1.2.3-image" // that the image is built with
+)
 
 // build carries the Dockerfile out, and returns the folder that is the image. For the certificates of the building image stand
 // those that are given.
@@ -34,7 +37,7 @@ func build(t *testing.T, certificates []byte) string {
 	made := map[string]string{"/leadsman": filepath.Join(t.TempDir(), "leadsman"), bundle: filepath.Join(t.TempDir(), "ca.crt")}
 	compile := exec.CommandContext(t.Context(), "sh", "-euc", strings.Replace(commands[len(commands)-1], "-o /leadsman", "-o "+made["/leadsman"], 1))
 	compile.Dir = from
-	compile.Env = append(os.Environ(), "TARGETOS=linux", "TARGETARCH="+runtime.GOARCH, "VERSION=v1.2.3-image", "GOWORK=off", "GOFLAGS=-mod=readonly")
+	compile.Env = append(os.Environ(), "TARGETOS=linux", "TARGETARCH="+runtime.GOARCH, "VERSION="+version, "GOWORK=off", "GOFLAGS=-mod=readonly")
 	if out, err := compile.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", compile, err, out)
 	}
@@ -117,12 +120,16 @@ func places(t *testing.T, image string, paths ...string) {
 // The image is built once, and each test looks at another side of it.
 func TestTheImage(t *testing.T) {
 	trusted, key := certificate(t)
-	image := build(t, trusted)
+	looks(t, build(t, trusted), trusted, key)
+}
+
+// looks at an image from all sides. Its certificates are the one that is given, whose key is there too.
+func looks(t *testing.T, image string, trusted, key []byte) {
 	t.Run("holds the binary and certificates alone", func(t *testing.T) { holds(t, image) })
 	t.Run("has a static binary", func(t *testing.T) { static(t, filepath.Join(image, "leadsman")) })
 	places(t, image, "etc/leadsman", "data")
 	t.Run("knows its version", func(t *testing.T) {
-		if out, code := run(t, &container{image: image}, "version"); code != 0 || !strings.Contains(out, "v1.2.3-image") {
+		if out, code := run(t, &container{image: image}, "version"); code != 0 || !strings.Contains(out, " "+version+" ") {
 			t.Errorf("exit code %d: %s", code, out)
 		}
 	})
@@ -170,9 +177,9 @@ func static(t *testing.T, binary string) {
 // serves enqueues a job on a volume, and serves it with the configuration on another that is read-only.
 func serves(t *testing.T, image string) {
 	config, data := folder(t, 0o755), folder(t, 0o777)
-	free := storagetest.FreeAddress(t)
+	grpc, http := storagetest.FreeAddress(t), storagetest.FreeAddress(t)
 	put(t, filepath.Join(config, "leadsman.yaml"), fmt.Appendf(nil,
-		"grpc: {listen: \"127.0.0.1:0\"}\nhttp: {listen: %q}\nsources:\n  mail: {url: \"sqlite:/data/leadsman.db\"}\n", free))
+		"grpc: {listen: %q}\nhttp: {listen: %q}\nsources:\n  mail: {url: \"sqlite:/data/leadsman.db\"}\n", grpc, http))
 	c := &container{image: image, volumes: map[string]string{"/etc/leadsman": config, "/data": "!" + data}}
 	c.env = []string{"LEADSMAN_URL=sqlite:/data/leadsman.db"}
 	if out, code := run(t, c, "enqueue", "mail", "--count", "3", "--migrate"); code != 0 {
@@ -185,7 +192,8 @@ func serves(t *testing.T, image string) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	body := waitFor(t, "http://"+free+"/api/scaler/mail/mail", `"metricValue":3,`)
+	body := waitFor(t, "http://"+http+"/api/scaler/mail/mail", `"metricValue":3,`)
+	healthy(t, grpc)
 	confined(t, cmd.Process.Pid)
 	if err := cmd.Process.Signal(unix.SIGTERM); err != nil {
 		t.Fatal(err)
