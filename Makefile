@@ -56,6 +56,11 @@ test-libraries: ## run the tests that drive the real job libraries (of npm, pinn
 	@cd test/libraries && npm ci --silent --no-audit --no-fund
 	@go test -tags libraries ./storage/preset/... ./storage/storagetest
 
+.PHONY: test-image
+test-image: ## build the container image with buildah, for two architectures, and run it (needs root, on Linux)
+	@scripts/deps image
+	@go test -tags image ./deploy/docker -run TestAnEngineBuildsTheImage -count 1 -v -timeout 45m
+
 # KEDA and Kubernetes are built without cgo, as they are released, and once for the tests that use their packages.
 E2E = cd test/e2e && CGO_ENABLED=0 go
 
