@@ -1,8 +1,6 @@
 package faults
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -31,11 +29,17 @@ const (
 type fault struct {
 	name       string
 	begin, end func(t *testing.T, v *victim)
+	// lasts is how long it lasts at least; 0 for as long as any.
+	lasts time.Duration
 	// outage says that nothing can be read meanwhile, so that KEDA has to be told an error in the end, for its fallback.
 	outage bool
 	// seenThrough says that leadsman goes on reading, and KEDA is told no error.
 	seenThrough bool
-	// breaksStreams says that leadsman itself is what breaks: nobody is there to end its streams well.
+	// keeps says that the last known value serves for as long as it may, although nothing can be read.
+	keeps bool
+	// hides says that a job that comes meanwhile is not due before the end, by the clock that the library goes by.
+	hides bool
+	// breaksStreams says that leadsman itself is what breaks, or its gRPC server: nobody is there to end its streams well.
 	breaksStreams bool
 	// pushed is the push mode before and, unless it is "", after the fault.
 	pushed string
@@ -53,11 +57,19 @@ type victim struct {
 // befalls starts leadsman on a store, through the network if there is one.
 func befalls(t *testing.T, kind string, s store, n *network) *victim {
 	t.Helper()
+	return befallsOn(t, rig.NewServer(t), kind, s, n)
+}
+
+// befallsOn is befalls on a server that is not started yet.
+func befallsOn(t *testing.T, server *rig.Server, kind string, s store, n *network) *victim {
+	t.Helper()
 	address := ""
 	if n != nil {
 		address = n.address()
 	}
-	return &victim{store: s, kind: kind, network: n, server: rig.Serve(t, "sources: {mail: "+s.source(address)+"}\n"+sampling)}
+	server.Configure("sources: {mail: " + s.source(address) + "}\n" + sampling)
+	server.Start()
+	return &victim{store: s, kind: kind, network: n, server: server}
 }
 
 // endures has a fault befall a victim and holds what KEDA is told against the promises.
@@ -71,7 +83,7 @@ func endures(t *testing.T, v *victim, f fault) {
 	idle.Becomes(0)
 	v.isPushed(t, f.pushed)
 	before := v.footprint(t)
-	job := &arrival{done: make(chan struct{})}
+	job := &arrival{hidden: f.hides, done: make(chan struct{})}
 	backlogs, arrivals := newWitness(busy, judgeBacklog), newWitness(&idle.Scaler, job.judge)
 
 	backlogs.watch(t)
@@ -82,7 +94,11 @@ func endures(t *testing.T, v *victim, f fault) {
 	hold(t, f, backlogs, began)
 	f.end(t, v)
 	over := time.Now()
+	job.shows(over)
 
+	if n := backlogs.errorsBetween(began, began.Add(staleAfter/4)); f.keeps && n > 0 {
+		t.Errorf("KEDA was told %d errors, though the last known value was not %v old", n, staleAfter)
+	}
 	if n := backlogs.errorsSince(began); f.seenThrough && n > 0 {
 		t.Errorf("KEDA was told %d errors, though all could be read", n)
 	}
@@ -113,7 +129,7 @@ func endures(t *testing.T, v *victim, f fault) {
 // hold lets the fault last: an outage until KEDA has been told of it.
 func hold(t *testing.T, f fault, w *witness, began time.Time) {
 	t.Helper()
-	<-time.After(time.Until(began.Add(lasts)))
+	<-time.After(time.Until(began.Add(max(lasts, f.lasts))))
 	if f.outage {
 		rig.Eventually(t, grace, "KEDA is told an error", func() bool { return w.errorsSince(began) >= 5 })
 	}
@@ -217,74 +233,4 @@ func (v *victim) metric(t *testing.T, name string) float64 {
 		}
 	}
 	return -1
-}
-
-// An arrival is a job that somebody tries to enqueue until the database has it.
-type arrival struct {
-	tried time.Time // when that began
-	done  chan struct{}
-	at    time.Time // when the database had it; set when done is closed
-	err   error     // why it never had; likewise
-}
-
-// enqueue begins to try. It is called once.
-func (j *arrival) enqueue(t *testing.T, s store, queue, id string) {
-	t.Helper()
-	j.tried = time.Now()
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	go func() {
-		defer close(j.done)
-		for {
-			once, done := context.WithTimeout(ctx, time.Second)
-			err := s.enqueueOnce(once, queue, id)
-			done()
-			if err == nil {
-				j.at = time.Now()
-				return
-			}
-			select {
-			case <-ctx.Done():
-				j.err = errors.Join(ctx.Err(), err)
-				return
-			case <-time.After(20 * time.Millisecond):
-			}
-		}
-	}()
-	t.Cleanup(func() {
-		cancel()
-		<-j.done
-	})
-}
-
-// committed waits until the database has the job.
-func (j *arrival) committed(t *testing.T) time.Time {
-	t.Helper()
-	select {
-	case <-j.done:
-	case <-time.After(grace):
-		t.Fatal("the job could not be enqueued after the fault")
-	}
-	if j.err != nil {
-		t.Fatal(j.err)
-	}
-	return j.at
-}
-
-// judge is for the queue that the one job comes to: once it is there, a zero is right for no longer than a last known
-// value may serve, after a read that saw the queue before.
-func (j *arrival) judge(a answer) error {
-	if a.err != nil {
-		return mayFail(a.err)
-	}
-	select {
-	case <-j.done:
-		if a.value == 0 && a.asked.After(j.at.Add(staleAfter+readTimeout)) {
-			return fmt.Errorf("value 0, %v after the job was there", a.asked.Sub(j.at))
-		}
-	default:
-	}
-	if a.value != 0 && a.value != 1 {
-		return fmt.Errorf("value %v in a queue with one job at most", a.value)
-	}
-	return nil
 }

@@ -118,10 +118,13 @@ func (w *witness) between(from, to time.Time) []answer {
 }
 
 // errorsSince counts them.
-func (w *witness) errorsSince(at time.Time) int {
+func (w *witness) errorsSince(at time.Time) int { return w.errorsBetween(at, time.Now()) }
+
+// errorsBetween counts those that were told by the second instant to what was asked after the first.
+func (w *witness) errorsBetween(from, to time.Time) int {
 	n := 0
-	for _, a := range w.since(at) {
-		if a.err != nil {
+	for _, a := range w.since(from) {
+		if a.err != nil && !a.told.After(to) {
 			n++
 		}
 	}

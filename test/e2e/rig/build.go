@@ -11,29 +11,42 @@ import (
 	"testing"
 )
 
-// built is the folder with the built leadsman. It is built at the first use and once in a process, since many tests
-// need it and none changes it.
-var built struct {
+// A binary is a folder with a built leadsman. It is built at the first use and once in a process, since many tests need it
+// and none changes it.
+type binary struct {
 	once sync.Once
 	dir  string // "" if there is none
 	err  error
 }
 
+var (
+	built          binary // as it is released
+	builtWithClock binary // with a clock that tests set
+)
+
 // Binary returns the path of leadsman, built from the source tree as it is released.
 func Binary(tb testing.TB) string {
 	tb.Helper()
-	built.once.Do(func() { built.dir, built.err = build() })
-	if built.err != nil {
-		tb.Fatal(built.err)
-	}
-	return filepath.Join(built.dir, "leadsman")
+	return built.path(tb, func() (string, error) { return build() })
 }
 
-// Remove removes what [Binary] has built. Nothing is built after that.
+// path returns where the program is, which the first call has built into a new folder.
+func (b *binary) path(tb testing.TB, build func() (dir string, err error)) string {
+	tb.Helper()
+	b.once.Do(func() { b.dir, b.err = build() })
+	if b.err != nil {
+		tb.Fatal(b.err)
+	}
+	return filepath.Join(b.dir, "leadsman")
+}
+
+// Remove removes what has been built. Nothing is built after that.
 func Remove() {
-	built.once.Do(func() { built.err = errors.New("leadsman is used after rig.Remove") })
-	if built.dir != "" {
-		os.RemoveAll(built.dir)
+	for _, b := range []*binary{&built, &builtWithClock} {
+		b.once.Do(func() { b.err = errors.New("leadsman is used after rig.Remove") })
+		if b.dir != "" {
+			os.RemoveAll(b.dir)
+		}
 	}
 }
 
@@ -47,7 +60,8 @@ func Root(tb testing.TB) string {
 	return dir
 }
 
-func build() (dir string, err error) {
+// build builds leadsman with more flags of the go command.
+func build(flags ...string) (dir string, err error) {
 	source, err := root()
 	if err != nil {
 		return "", err
@@ -56,7 +70,8 @@ func build() (dir string, err error) {
 	if err != nil {
 		return "", err
 	}
-	cmd := exec.Command("go", "build", "-o", filepath.Join(dir, "leadsman"), "./cmd/leadsman")
+	args := append([]string{"build", "-o", filepath.Join(dir, "leadsman")}, flags...)
+	cmd := exec.Command("go", append(args, "./cmd/leadsman")...)
 	cmd.Dir = source // so that it is built with its own go.mod, not with this module's
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {

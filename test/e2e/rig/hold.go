@@ -18,7 +18,10 @@ func newHold(n int) *hold { return &hold{claimed: make(chan struct{}, n), open: 
 
 // run is a job that takes until it is let go.
 func (h *hold) run(ctx context.Context) error {
-	h.claimed <- struct{}{}
+	select {
+	case h.claimed <- struct{}{}:
+	case <-h.open: // it is one more, for a worker that has been let go
+	}
 	select {
 	case <-h.open:
 		return nil
@@ -48,13 +51,19 @@ func (a *RiverApp) Hold(queue string, n int) (release func()) {
 	return release
 }
 
-// Hold runs a worker that claims n tasks of the queue mail and is busy with them until release is called, which returns when the
-// tasks are done and the worker gone. The end of the test releases them at the latest.
+// Hold is HoldOf the queue mail.
 func (a *AsynqApp) Hold(n int) (release func()) {
+	a.tb.Helper()
+	return a.HoldOf("mail", n)
+}
+
+// HoldOf runs a worker that claims n tasks of a queue and is busy with them until release is called, which returns when the
+// tasks are done and the worker gone. The end of the test releases them at the latest.
+func (a *AsynqApp) HoldOf(queue string, n int) (release func()) {
 	a.tb.Helper()
 	h := newHold(n)
 	worker := asynq.NewServer(a.redis, asynq.Config{
-		Concurrency: n, Queues: map[string]int{"mail": 1}, LogLevel: asynq.FatalLevel,
+		Concurrency: n, Queues: map[string]int{queue: 1}, LogLevel: asynq.FatalLevel,
 	})
 	handler := asynq.HandlerFunc(func(ctx context.Context, _ *asynq.Task) error { return h.run(ctx) })
 	if err := worker.Start(handler); err != nil {
