@@ -75,6 +75,7 @@ The exit code is 1 when a trigger would be refused or cannot be answered.`,
 func metadataKeys() []cobra.Completion {
 	return []cobra.Completion{
 		"source=", "queue=", "metric=", "target=", "activation=", "activeWhileRunning=", "linger=", "lookahead=", "max=", "name=",
+		"url=", "valueLocation=", "targetValue=", "activationTargetValue=", // of a metrics-api trigger
 	}
 }
 
