@@ -107,7 +107,7 @@ func (s *stream) end(why string) {
 func (s *stream) look(id scaler.Identity, now time.Time) error {
 	for name, looked := range s.page.watched {
 		if id.Source(name) {
-			looked.Store(now.UnixNano())
+			looked.Store(&now)
 		}
 	}
 	all, err := s.page.messages(id, now)

@@ -58,7 +58,7 @@ type Page struct {
 	slots     chan struct{} // one for each open stream
 	history   history
 	shared    shared
-	watched   map[string]*atomic.Int64 // by source: when a stream last looked at it, in Unix nanoseconds
+	watched   map[string]*atomic.Pointer[time.Time] // by source: when a stream last looked at it; nil for never
 }
 
 // New makes a Page. It starts nothing.
@@ -68,10 +68,10 @@ func New(opts Options) (*Page, error) {
 	}
 	p := &Page{
 		scaler: opts.Scaler, everybody: opts.Everybody, log: opts.Logger,
-		mux: http.NewServeMux(), slots: make(chan struct{}, maxStreams), watched: map[string]*atomic.Int64{},
+		mux: http.NewServeMux(), slots: make(chan struct{}, maxStreams), watched: map[string]*atomic.Pointer[time.Time]{},
 	}
 	for _, name := range opts.Scaler.SourceNames() {
-		p.watched[name] = &atomic.Int64{}
+		p.watched[name] = &atomic.Pointer[time.Time]{}
 	}
 	files, err := loadAssets()
 	if err != nil {
@@ -106,7 +106,7 @@ func (p *Page) keep(ctx context.Context, name string) {
 		case <-ctx.Done():
 			return
 		case <-look.C:
-			if time.Since(time.Unix(0, p.watched[name].Load())) < watchedFor {
+			if looked := p.watched[name].Load(); looked != nil && time.Since(*looked) < watchedFor {
 				_ = p.scaler.Refresh(ctx, name) // the source's state says so
 			}
 		case <-record.C:
