@@ -69,6 +69,23 @@ func serve(tb testing.TB, access scaler.Access, sources ...scaler.Source) *bed {
 	return b
 }
 
+// settle reads the only source, and waits until it is watched.
+func (b *bed) settle() {
+	b.t.Helper()
+	if err := b.server.Refresh(b.t.Context(), b.server.SourceNames()[0]); err != nil {
+		b.t.Fatal(err)
+	}
+	id, err := b.server.Identify(b.t.Context())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for deadline := time.Now().Add(time.Minute); b.server.Sources(id)[0].PushMode != driver.ModeDirect; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			b.t.Fatal("the source is not watched")
+		}
+	}
+}
+
 // loopback serves the page over HTTP.
 func (b *bed) loopback() *httptest.Server {
 	b.t.Helper()
