@@ -1,6 +1,7 @@
 package page
 
 import (
+	"net/url"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -67,6 +68,8 @@ func FuzzSubjects(f *testing.F) {
 	f.Add(scaledObject)
 	f.Add("queue: *\ntarget=1")
 	f.Add("- {type: external, metadata: {a: b}}\n---\nitems: [{kind: ScaledJob}]")
+	f.Add(overHTTP)
+	f.Add("url: http://a:b@leadsman/api/scaler/mail/x?token=y&api_key=z\nvalueLocation: perQueue.x.ready\ntargetValue: 1e3")
 	f.Fuzz(func(t *testing.T, text string) {
 		subjects, err := readSubjects(text)
 		if (err == nil) == (len(subjects) == 0) {
@@ -76,6 +79,12 @@ func FuzzSubjects(f *testing.F) {
 			for _, trigger := range s.triggers {
 				if _, ok := trigger.metadata["token"]; ok {
 					t.Error("a token is passed on")
+				}
+				if trigger.over == nil {
+					continue
+				}
+				if u, err := url.Parse(trigger.over.URL); err != nil || u.User != nil || u.Query().Has("token") || u.Query().Has("api_key") {
+					t.Errorf("a token is passed on in %q, %v", trigger.over.URL, err)
 				}
 			}
 		}
