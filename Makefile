@@ -30,7 +30,7 @@ build: ## build bin/leadsman, one static binary
 	@CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/leadsman ./cmd/leadsman
 
 .PHONY: deps
-deps: ## make sure that PostgreSQL, PgBouncer, Redis and Chromium are there for the tests
+deps: ## make sure that PostgreSQL, PgBouncer, Redis, Chromium and faketime are there for the tests
 	@scripts/deps
 
 .PHONY: test
