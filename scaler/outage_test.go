@@ -1,6 +1,7 @@
 package scaler_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -210,6 +211,25 @@ func TestRecoveryIsLoggedOnce(t *testing.T) {
 		down, up := strings.Count(b.log.String(), "cannot be read"), strings.Count(b.log.String(), "answers again")
 		if down < 1 || down > 2 || up < 1 || up > 2 {
 			t.Errorf("%d failures and %d recoveries were logged for one outage:\n%s", down, up, b.log)
+		}
+	})
+}
+
+// KEDA's connection may break while a read is under way, and an older sample would have served.
+func TestCallerThatGoesAwayIsNoFailureOfTheSource(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newSlow(0)
+		b := serve(t, nil, source(t, "jobs", store))
+		b.wantValue(ref("queue", "mail"), 0)
+		time.Sleep(5 * time.Second)
+		store.takes.Store(int64(time.Second))
+		ctx, leave := context.WithCancel(t.Context())
+		time.AfterFunc(100*time.Millisecond, leave)
+		_, err := b.IsActive(ctx, ref("queue", "mail"))
+		wantStatus(t, err, codes.Canceled)
+		time.Sleep(5 * time.Second)
+		if log := b.log.String(); strings.Contains(log, "cannot be read") {
+			t.Errorf("the log says that the source failed:\n%s", log)
 		}
 	})
 }

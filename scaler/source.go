@@ -156,7 +156,7 @@ const (
 // note logs when the source stops or begins to answer, and seldom while it does not. covered is an error that an
 // older sample made up for.
 func (s *source) note(ctx context.Context, err, covered error) {
-	if err != nil && (errors.Is(ctx.Err(), context.Canceled) || errors.Is(err, sample.ErrClosed)) {
+	if errors.Is(ctx.Err(), context.Canceled) || errors.Is(err, sample.ErrClosed) {
 		return // the caller or the server goes away; that says nothing of the source
 	}
 	if err == nil {
