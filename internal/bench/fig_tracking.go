@@ -22,26 +22,31 @@ const drained = 100
 // the tracking, as often as it ever does. All programs share the machine, so what leadsman itself takes of it counts
 // in the rate, but not in the processor time.
 //
-// There are two servers, and leadsman is at one of them; halfway it changes over.
+// There are two servers, and leadsman is at one of them; halfway it changes over. Then the same without leadsman at either,
+// which tells how far two servers that differ in nothing are apart on this machine.
 func measureTracking(b *bed) []row {
-	loads := []*pushLoad{{what: "one by one", pipeline: 1}, {what: fmt.Sprintf("%d in a pipeline", drained), pipeline: drained}}
 	servers := []*storagetest.RedisServer{storagetest.StartRedis(b), storagetest.StartRedis(b)}
-	for range 2 {
-		pushToBoth(b, servers[0], servers[1], loads)
-		slices.Reverse(servers)
-	}
-	var rows []row
-	for _, load := range loads {
-		rows = append(rows, load.rows()...)
+	rows := make([]row, 0, 8)
+	for _, with := range []bool{true, false} {
+		loads := []*pushLoad{{what: "one by one", pipeline: 1}, {what: fmt.Sprintf("%d in a pipeline", drained), pipeline: drained}}
+		for range 2 {
+			pushToBoth(b, servers[0], servers[1], with, loads)
+			slices.Reverse(servers)
+		}
+		for _, load := range loads {
+			rows = append(rows, load.rows(with)...)
+		}
 	}
 	return rows
 }
 
-// pushToBoth starts leadsman over the first of two servers and pushes to them in turns.
-func pushToBoth(b *bed, on, off *storagetest.RedisServer, loads []*pushLoad) {
+// pushToBoth pushes to two servers in turns, with leadsman over the first of them or over none.
+func pushToBoth(b *bed, on, off *storagetest.RedisServer, with bool, loads []*pushLoad) {
 	b = b.sub()
 	defer b.clean()
-	defer b.streamOver(on)()
+	if with {
+		defer b.streamOver(on)()
+	}
 	onConn, offConn := b.resp(on), b.resp(off)
 	for i := range pick(b, 100, 2) {
 		for _, load := range loads {
@@ -112,12 +117,15 @@ func (p *pushes) run(b *bed, conn *respConn, pipeline int) {
 	p.costs = append(p.costs, (b.redisCPU(conn)-used)/time.Duration(n))
 }
 
-func (l *pushLoad) rows() []row {
-	const against = "the same without leadsman"
-	what := "Redis, LPUSH while a stream waits, " + l.what + ": "
+func (l *pushLoad) rows(with bool) []row {
+	what, against, aim := "Redis, LPUSH while a stream waits, ", "the same without leadsman", ratioAtLeast(0.98)
+	if !with {
+		what, against, aim = "Redis, LPUSH without leadsman, ", "the same at a second server", target{}
+	}
+	what += l.what + ": "
 	rate, cost := median(l.off.rates), float64(median(l.off.costs))
 	return []row{
-		{what + "pushes", perSecond(rate * paired(l.on.rates, l.off.rates)), perSecond(rate), against, ratioAtLeast(0.98)},
+		{what + "pushes", perSecond(rate * paired(l.on.rates, l.off.rates)), perSecond(rate), against, aim},
 		{what + "the server's processor time", nanos(cost * paired(l.on.costs, l.off.costs)), nanos(cost), against, target{}},
 	}
 }
