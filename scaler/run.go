@@ -48,7 +48,10 @@ func (s *Server) newGRPC() *grpc.Server {
 		// Goroutines that stay spare each call the growth of its stack. Streams take them for good, and then calls
 		// get goroutines of their own, as without.
 		grpc.NumStreamWorkers(workers),
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
+		// Pings keep open what stands between. Their answers gRPC judges by the wall clock, and would give up each connection
+		// after that was put back; so it waits for them for longer than clocks are put back. That a peer is gone the kernel
+		// notices (package door).
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 30 * time.Second, Timeout: 24 * time.Hour}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
 		grpc.WaitForHandlers(true),
 	)

@@ -5,7 +5,8 @@
 // TLS handshake, where there is one), for HTTP a first request that was answered, or let in to a stream. When there are too
 // many newcomers the oldest is hung up on. An honest client is none for longer than a moment; those that stay are
 // connections that say nothing, or little by little, and each has the server's own timeout besides. Connections that are no
-// newcomers keep their place: at the bound of all, the next one has to wait outside.
+// newcomers keep their place: at the bound of all, the next one has to wait outside. Those whose peer has gone without a word
+// the kernel gives up.
 package door
 
 import (
@@ -52,6 +53,7 @@ func (d *Door) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
+		_ = watchPeer(conn) // fails where the peer is gone already
 		g := &guest{Conn: conn, door: d}
 		out := d.letIn(g)
 		if out != nil {
