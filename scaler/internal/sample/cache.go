@@ -200,8 +200,9 @@ func (c *cache) addWanted(wants map[driver.Want]struct{}) {
 }
 
 // put files what one read of a flight returned of wants, some of the flight's. A failed read leaves all records as
-// they are. leapt says that the source's clock has been set, so that any job may have become due.
-func (c *cache) put(f *flight, wants []driver.Want, got storage.Sample, err error) (leapt bool) {
+// they are. It returns the queues that streams are to look at: those of which a job has become due before the timer fired, and
+// "" when the source's clock has been set, so that any may have.
+func (c *cache) put(f *flight, wants []driver.Want, got storage.Sample, err error) (look []string) {
 	parts := split(got.Queues)
 	if err == nil {
 		f.keep(wants, got, parts)
@@ -214,7 +215,9 @@ func (c *cache) put(f *flight, wants []driver.Want, got storage.Sample, err erro
 		c.status.Failures++
 	} else {
 		c.status.LastRead, c.status.Took, c.status.Notes = got.Started, got.Took, got.Notes
-		leapt = c.clock.leaps(&got)
+		if c.clock.leaps(&got) {
+			look = append(look, "")
+		}
 	}
 	limited := f.limit != 0 && (c.opts.CountLimit == 0 || f.limit < c.opts.CountLimit)
 	for _, want := range wants {
@@ -227,13 +230,30 @@ func (c *cache) put(f *flight, wants []driver.Want, got storage.Sample, err erro
 			continue
 		}
 		if e.err = got.Failed[want]; e.err == nil {
+			before, queue := e.due, e.queue
 			c.fileLocked(e, want, record{
 				at: got.Started, end: got.Started.Add(got.Took), queues: parts[want], limit: f.limit, whole: f.whole,
 			}, limited)
 			c.armLocked(e.due)
+			if e.overtook(before) && busy(parts[want]) {
+				look = append(look, queue)
+			}
 		}
 	}
-	return leapt
+	return look
+}
+
+// dueSlack is how far apart two reads may put the time at which one job becomes due.
+const dueSlack = 50 * time.Millisecond
+
+// overtook says that what was to become due at before is scheduled no more: a read came before the timer, which will not fire
+// for it.
+func (e *entry) overtook(before time.Time) bool {
+	return !before.IsZero() && (e.due.IsZero() || e.due.Sub(before) > dueSlack)
+}
+
+func busy(queues []driver.Queue) bool {
+	return slices.ContainsFunc(queues, func(q driver.Queue) bool { return q.Ready > 0 || q.Running > 0 })
 }
 
 // fileLocked makes r the entry's newest record, unless a newer one came first.

@@ -223,8 +223,8 @@ func (s *Sampler) readSome(f *flight, wants []driver.Want) error {
 	if s.opts.Observe != nil {
 		s.opts.Observe(time.Since(began), err)
 	}
-	if s.cache.put(f, wants, got, err) {
-		s.cache.onDue("")
+	for _, queue := range s.cache.put(f, wants, got, err) {
+		s.cache.onDue(queue)
 	}
 	return err
 }

@@ -352,6 +352,30 @@ func TestScheduledJobIsToldOfWhenItIsDue(t *testing.T) {
 	})
 }
 
+// A read for a value may come between the time at which a job is due and the timer that waits a moment longer. The timer
+// has nothing left to fire for then.
+func TestScheduledJobIsToldOfWhenAReadFindsItBeforeTheTimer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		due := make(chan string, 10)
+		r := &slow{takes: 200 * time.Millisecond, queues: map[string]driver.Queue{"mail": {Known: true, Scheduled: 1, NextDue: 20 * time.Second}}}
+		s := newDueSampler(t, r, nil, func(queue string) { due <- queue })
+		ready(t, s, "mail")
+		time.Sleep(19*time.Second + 900*time.Millisecond) // the timer fires in another 100 ms
+		r.set(func(s *slow) { s.takes = 0; s.queues["mail"] = driver.Queue{Known: true, Ready: 1} })
+		ready(t, s, "mail")
+		synctest.Wait()
+		if len(due) != 1 || <-due != "mail" {
+			t.Error("the streams are not told of the job that a read for a value has found")
+		}
+		time.Sleep(time.Minute)
+		ready(t, s, "mail")
+		if len(due) > 0 {
+			t.Errorf("%q is said to be due once more", <-due)
+		}
+	})
+}
+
 // A look that is too early finds nothing and has to be paid for by a rest.
 func TestScheduledJobIsNotToldOfBeforeItIsSureToBeDue(t *testing.T) {
 	t.Parallel()
