@@ -121,7 +121,6 @@ func TestOutageLeadsToTheFallbackAndBack(t *testing.T) {
 	idle.becomes(4)
 	for _, w := range []*worker{w, idle} {
 		w.shows("FALLBACK", "True")
-		w.tells("ScaledObjectFallbackActivated")
 	}
 
 	b.up()
@@ -129,7 +128,6 @@ func TestOutageLeadsToTheFallbackAndBack(t *testing.T) {
 	idle.becomes(0)
 	for _, w := range []*worker{w, idle} {
 		w.shows("FALLBACK", "False")
-		w.tells("ScaledObjectFallbackDeactivated")
 	}
 	seen.neverBelow(t, 2)
 	t.Log(fmt.Sprint("numbers of replicas: ", seen.numbers()))
