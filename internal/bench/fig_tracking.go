@@ -18,8 +18,8 @@ const drained = 100
 // measureTracking is what it costs a producer that leadsman's connection tracks its list: the pushes per second, and
 // the processor time that the server spends on each, while a stream waits and while there is no leadsman at all.
 // One producer pushes as fast as the server answers, one by one or a hundred in a pipeline, and takes all jobs away
-// after each hundred: so the stream hardly ever finds one, does not cease to wait, and leadsman reads, which arms
-// the tracking, as often as it ever does. All programs share the machine, so what leadsman itself takes of it counts
+// after each hundred. leadsman reads, which arms the tracking, some twice a second: a stream that has found a job looks
+// again after a second at the earliest. All programs share the machine, so what leadsman itself takes of it counts
 // in the rate, but not in the processor time.
 //
 // There are two servers, and leadsman is at one of them; halfway it changes over. Then the same without leadsman at either,

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/leadsman/leadsman/internal/kube"
+	"github.com/leadsman/leadsman/scaler/internal/query"
 	"github.com/leadsman/leadsman/storage/driver"
 )
 
@@ -123,9 +124,7 @@ func bare(u *url.URL) string {
 	b := *u
 	b.User = nil
 	parameters := b.Query()
-	if parameters.Has("token") || parameters.Has("api_key") {
-		parameters.Del("token")
-		parameters.Del("api_key")
+	if query.DropTokens(parameters) {
 		b.RawQuery = parameters.Encode()
 	}
 	return b.String()

@@ -86,10 +86,11 @@ func take(s *scaler.Server, e *scaler.Explanation, t *MetricsAPI, path string) e
 		return err
 	}
 	e.Becausef("GET %s is answered 200, with %g at %s", path, value, t.Location)
-	if active := value > t.Activation; active != e.Active {
+	active := value > t.Activation
+	if active != e.Active {
 		e.Becausef("isActive is %t in it, which KEDA does not read", e.Active)
 	}
-	e.Value, e.Active = value, value > t.Activation
+	e.Value, e.Active = value, active
 	return nil
 }
 
@@ -117,8 +118,7 @@ func valueAt(body []byte, location string) (float64, error) {
 // pathOf is the path and the query of a URL, without tokens.
 func pathOf(u *url.URL) string {
 	parameters := u.Query()
-	parameters.Del("token")
-	parameters.Del("api_key")
+	query.DropTokens(parameters)
 	shown := url.URL{Path: u.Path, RawPath: u.RawPath, RawQuery: parameters.Encode()}
 	return clip(shown.RequestURI())
 }

@@ -151,16 +151,7 @@ func TestCloseDoesNotWaitForAServerThatAnswersNoMore(t *testing.T) {
 	cluster.Signal(t, syscall.SIGSTOP)
 	mustFail(t, engine, driver.Timeout)
 	s.wait(t, "edge polling", func(s seen) bool { return s.mode == driver.ModeEdgePoll })
-	closed := make(chan error, 1)
-	go func() { closed <- engine.Close() }()
-	select {
-	case err := <-closed:
-		if err != nil {
-			t.Error(err)
-		}
-	case <-time.After(10 * time.Second):
-		t.Error("the engine is not closed after 10 s")
-	}
+	storagetest.CloseInTime(t, engine)
 	mustFail(t, engine, driver.Unavailable)
 }
 

@@ -127,16 +127,7 @@ func TestCloseDoesNotWaitForAServerThatAnswersNoMore(t *testing.T) {
 	read(t, engine, "mail")
 	server.Signal(t, syscall.SIGSTOP)
 	s.AwaitMode(t, driver.ModeEdgePoll, "")
-	closed := make(chan error, 1)
-	go func() { closed <- engine.Close() }()
-	select {
-	case err := <-closed:
-		if err != nil {
-			t.Error(err)
-		}
-	case <-time.After(10 * time.Second):
-		t.Error("the engine is not closed after 10 s")
-	}
+	storagetest.CloseInTime(t, engine)
 }
 
 func sentinelURL(set *storagetest.RedisSentinel) string {

@@ -53,6 +53,14 @@ func FromParameters(rawQuery string) (map[string]string, error) {
 	return metadata, nil
 }
 
+// DropTokens takes the tokens away that a URL may have among its parameters, for who shows it, and tells whether there were any.
+func DropTokens(parameters url.Values) bool {
+	had := parameters.Has("token") || parameters.Has("api_key")
+	parameters.Del("token")
+	parameters.Del("api_key")
+	return had
+}
+
 // addPath adds what the path says: /SOURCE/QUEUE, escaped.
 func addPath(metadata map[string]string, rest string) error {
 	if rest == "" {

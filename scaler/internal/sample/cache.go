@@ -231,11 +231,10 @@ func (c *cache) put(f *flight, wants []driver.Want, got storage.Sample, err erro
 		}
 		if e.err = got.Failed[want]; e.err == nil {
 			before, queue := e.due, e.queue
-			c.fileLocked(e, want, record{
-				at: got.Started, end: got.Started.Add(got.Took), queues: parts[want], limit: f.limit, whole: f.whole,
-			}, limited)
+			r := record{at: got.Started, end: got.Started.Add(got.Took), queues: parts[want], limit: f.limit, whole: f.whole}
+			c.fileLocked(e, want, r, limited)
 			c.armLocked(e.due)
-			if e.overtook(before) && busy(parts[want]) {
+			if e.overtook(before) && !r.idle() {
 				look = append(look, queue)
 			}
 		}
@@ -250,10 +249,6 @@ const dueSlack = 50 * time.Millisecond
 // for it.
 func (e *entry) overtook(before time.Time) bool {
 	return !before.IsZero() && (e.due.IsZero() || e.due.Sub(before) > dueSlack)
-}
-
-func busy(queues []driver.Queue) bool {
-	return slices.ContainsFunc(queues, func(q driver.Queue) bool { return q.Ready > 0 || q.Running > 0 })
 }
 
 // fileLocked makes r the entry's newest record, unless a newer one came first.
