@@ -134,16 +134,6 @@ func sentinelURL(set *storagetest.RedisSentinel) string {
 	return "redis+sentinel://" + strings.Join(set.Addrs(), ",") + "/" + set.Master() + "/0"
 }
 
-// insertAt adds jobs at a server and waits until its replicas have them.
-func insertAt(t *testing.T, server *storagetest.RedisServer, n, replicas int) {
-	t.Helper()
-	shopOf(t, server).Insert("mail", n)
-	eventually(t, "the replicas have the jobs", func() bool {
-		got, err := server.Do(t, "WAIT", string(rune('0'+replicas)), "1000").AsInt64()
-		return err == nil && got >= int64(replicas)
-	})
-}
-
 // follows makes sure that an engine follows a set of servers from one primary to the next.
 func follows(t *testing.T, next func(*storagetest.RedisSentinel) *storagetest.RedisServer) {
 	t.Helper()
@@ -152,11 +142,11 @@ func follows(t *testing.T, next func(*storagetest.RedisSentinel) *storagetest.Re
 	engine := open(t, sentinelURL(set))
 	s := storagetest.Watch(t, engine)
 	s.AwaitWatch(t, driver.ModeTracking)
-	insertAt(t, set.Primary(t), 3, 1)
+	shopOf(t, set.Primary(t)).Insert("mail", 3)
 	neverZero(t, engine, "mail", 3)
 	before := s.Told()
 	primary := next(set)
-	returns(t, engine, s, before, func() { insertAt(t, primary, 2, 0) })
+	returns(t, engine, s, before, func() { shopOf(t, primary).Insert("mail", 2) })
 	neverZero(t, engine, "mail", 5)
 }
 
@@ -253,7 +243,8 @@ func TestReplicaThatHasLostItsMasterIsAnError(t *testing.T) {
 	primary := storagetest.StartRedis(t)
 	replica := storagetest.StartRedis(t, storagetest.ReplicaOf(primary))
 	engine := open(t, replica.URL())
-	insertAt(t, primary, 2, 1)
+	shopOf(t, primary).Insert("mail", 2)
+	primary.AwaitReplicas(t)
 	reading := read(t, engine, "mail")
 	if reading.Queues[0].Ready != 2 || !strings.Contains(strings.Join(reading.Notes, "\n"), "replica") {
 		t.Errorf("got %+v, want two jobs and a note that this is a replica", reading)

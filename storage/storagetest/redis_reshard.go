@@ -56,8 +56,8 @@ func (c *RedisCluster) FailOver(tb testing.TB, primary *RedisServer) {
 		replicas = c.replicaIDs(tb, primary, c.id(primary))
 		return len(replicas) > 0
 	})
-	replica := c.nodes[slices.Index(c.ids, replicas[0])]
-	until(tb, "the replica is in sync and agrees", func() bool { return replica.Do(tb, "CLUSTER", "FAILOVER").Error() == nil })
+	primary.AwaitReplicas(tb)
+	c.nodes[slices.Index(c.ids, replicas[0])].Do(tb, "CLUSTER", "FAILOVER")
 	c.AwaitFailOver(tb, primary)
 }
 

@@ -114,18 +114,22 @@ func (r *RedisSentinel) Replicas(tb testing.TB) []*RedisServer {
 	return slices.DeleteFunc(slices.Clone(r.servers), func(s *RedisServer) bool { return s == primary || !s.running() })
 }
 
-// FailOver makes a replica the primary while the old one lives on, which then follows it, and returns the new one.
+// FailOver makes a replica the primary while the old one lives on, which then follows it, and returns the new one. What was
+// written before is not lost.
 func (r *RedisSentinel) FailOver(tb testing.TB) *RedisServer {
 	tb.Helper()
 	from := r.Primary(tb)
+	from.AwaitReplicas(tb)
 	r.sentinels[0].Do(tb, "SENTINEL", "FAILOVER", sentinelMaster)
 	return r.AwaitFailOver(tb, from)
 }
 
-// KillPrimary kills the primary, as a crash would, and returns it without waiting for another.
+// KillPrimary kills the primary, as a crash would, and returns it without waiting for another. What was written before is not
+// lost.
 func (r *RedisSentinel) KillPrimary(tb testing.TB) *RedisServer {
 	tb.Helper()
 	primary := r.Primary(tb)
+	primary.AwaitReplicas(tb)
 	primary.Kill(tb)
 	return primary
 }

@@ -65,32 +65,17 @@ func TestFailOversOfSentinel(t *testing.T) {
 			set := storagetest.StartSentinel(t)
 			f := fault{
 				name: name, pushed: "tracking",
-				begin: func(t *testing.T, _ *victim) {
-					awaitReplicas(t, set.Primary(t))
-					set.FailOver(t)
-				},
-				end: func(*testing.T, *victim) {},
+				begin: func(t *testing.T, _ *victim) { set.FailOver(t) },
+				end:   func(*testing.T, *victim) {},
 			}
 			if killed {
 				var old *storagetest.RedisServer
-				f.begin = func(t *testing.T, _ *victim) {
-					awaitReplicas(t, set.Primary(t))
-					old = set.KillPrimary(t)
-				}
+				f.begin = func(t *testing.T, _ *victim) { old = set.KillPrimary(t) }
 				f.end = func(t *testing.T, _ *victim) { set.AwaitFailOver(t, old) }
 			}
 			endures(t, befalls(t, "Redis Sentinel, Asynq", newSentinelStore(t, set), nil), f)
 		})
 	}
-}
-
-// awaitReplicas waits until a server's replica has all that it has: what has not reached it is lost in a fail-over.
-func awaitReplicas(t *testing.T, server *storagetest.RedisServer) {
-	t.Helper()
-	rig.Eventually(t, grace, "the replica has all", func() bool {
-		n, err := server.Do(t, "WAIT", "1", "1000").AsInt64()
-		return err == nil && n >= 1
-	})
 }
 
 func TestFailOversOfRedisCluster(t *testing.T) {
@@ -107,8 +92,8 @@ func TestFailOversOfRedisCluster(t *testing.T) {
 				name: name, pushed: "tracking",
 				begin: func(t *testing.T, _ *victim) {
 					old = cluster.NodeOf(t, key)
-					awaitReplicas(t, old)
 					if killed {
+						old.AwaitReplicas(t)
 						old.Kill(t)
 					} else {
 						cluster.FailOver(t, old)
