@@ -78,8 +78,8 @@ func (f *River[TTx]) work(queue string, size int) *crew {
 		Queues:            map[string]river.QueueConfig{queue: {MaxWorkers: size}},
 		Workers:           workers,
 		FetchPollInterval: 100 * time.Millisecond,
-		// The orphans are the fixture's point: nobody is to rescue them.
-		RescueStuckJobsAfter: 365 * 24 * time.Hour,
+		// Nobody is to rescue the orphans, or to promote what is due: those are the fixture's point.
+		LeaderElectionDisabled: true,
 	})
 	f.must(err)
 	done, unsubscribe := client.SubscribeConfig(&river.SubscribeConfig{
