@@ -205,7 +205,7 @@ func TestClusterFailOverIsFollowed(t *testing.T) {
 		neverZero(t, engine, name, 3)
 	}
 	node := cluster.NodeOf(t, "shop:mail:wait")
-	node.Kill(t)
+	cluster.KillPrimary(t, node)
 	cluster.AwaitFailOver(t, node)
 	neverZero(t, engine, "mail", 3)
 	eventually(t, "an insert is signalled", func() bool {

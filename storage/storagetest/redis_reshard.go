@@ -61,6 +61,13 @@ func (c *RedisCluster) FailOver(tb testing.TB, primary *RedisServer) {
 	c.AwaitFailOver(tb, primary)
 }
 
+// KillPrimary kills a primary, as a crash would, without waiting for another. What was written to it before is not lost.
+func (c *RedisCluster) KillPrimary(tb testing.TB, primary *RedisServer) {
+	tb.Helper()
+	primary.AwaitReplicas(tb)
+	primary.Kill(tb)
+}
+
 // AwaitFailOver waits until a replica has taken the place of a primary, such as one that was killed, and all nodes that run
 // know and serve the cluster. NodeOf tells which it was.
 func (c *RedisCluster) AwaitFailOver(tb testing.TB, from *RedisServer) {

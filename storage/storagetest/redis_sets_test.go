@@ -96,8 +96,7 @@ func TestRedisClusterReplacesAPrimary(t *testing.T) {
 	if second == first {
 		t.Fatal("the primary is the same after the failover")
 	}
-	second.AwaitReplicas(t)
-	second.Kill(t)
+	c.KillPrimary(t, second)
 	c.AwaitFailOver(t, second)
 	if got := text(t, c.Do(t, "GET", "k")); got != "v" || c.NodeOf(t, "k") != first {
 		t.Errorf("k = %q on %s, want v on the first primary, %s", got, c.NodeOf(t, "k").Addr(), first.Addr())

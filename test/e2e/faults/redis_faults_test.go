@@ -93,8 +93,7 @@ func TestFailOversOfRedisCluster(t *testing.T) {
 				begin: func(t *testing.T, _ *victim) {
 					old = cluster.NodeOf(t, key)
 					if killed {
-						old.AwaitReplicas(t)
-						old.Kill(t)
+						cluster.KillPrimary(t, old)
 					} else {
 						cluster.FailOver(t, old)
 					}
