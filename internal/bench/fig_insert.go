@@ -160,13 +160,9 @@ func (t *insertion) prepare(b *bed, url string) {
 
 // row sets what was inserted beside the limit's.
 func (t *insertion) row(load insertLoad, limit *insertion) row {
-	ratios := make([]float64, len(t.rates))
-	for i := range ratios {
-		ratios[i] = t.rates[i] / limit.rates[i]
-	}
 	rate := median(limit.rates)
 	r := row{
-		what: "inserts, " + load.what + ": " + t.what, ours: perSecond(rate * median(ratios)),
+		what: "inserts, " + load.what + ": " + t.what, ours: perSecond(rate * median(ratios(t.rates, limit.rates))),
 		limit: perSecond(rate), against: limit.what,
 	}
 	if t.live {

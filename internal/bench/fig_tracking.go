@@ -138,13 +138,13 @@ func (l *pushLoad) rows(with bool) []row {
 // now the other's.)
 func paired[T float64 | time.Duration](runs, beside []T) float64 {
 	var kinds [4][]float64
-	for i := range runs {
+	for i, ratio := range ratios(runs, beside) {
 		kind := i*2/len(runs)*2 + i%2 // servers change halfway, the order each time
-		kinds[kind] = append(kinds[kind], float64(runs[i])/float64(beside[i]))
+		kinds[kind] = append(kinds[kind], ratio)
 	}
 	product := 1.0
-	for _, ratios := range kinds {
-		product *= median(ratios)
+	for _, kind := range kinds {
+		product *= median(kind)
 	}
 	return math.Pow(product, 1.0/float64(len(kinds)))
 }

@@ -20,6 +20,15 @@ func percentile[T cmp.Ordered](values []T, share float64) T {
 
 func median[T cmp.Ordered](values []T) T { return percentile(values, 0.5) }
 
+// ratios is how much greater each run is than the one beside it.
+func ratios[T float64 | time.Duration](runs, beside []T) []float64 {
+	of := make([]float64, len(runs))
+	for i := range runs {
+		of[i] = float64(runs[i]) / float64(beside[i])
+	}
+	return of
+}
+
 // mean is for what is counted in steps that are coarse beside a single value, as processor time is.
 func mean(values []time.Duration) time.Duration {
 	var sum time.Duration

@@ -17,24 +17,10 @@ import (
 // gRPC's own way of noticing goes by the wall clock, which may be put back.
 func TestKernelNoticesAPeerThatIsGone(t *testing.T) {
 	t.Parallel()
-	var at net.ListenConfig
-	listener, err := at.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	conn, err := accepted(t)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := door.New(listener, door.Bounds{Newcomers: 1, All: 1}, slog.New(slog.DiscardHandler))
-	defer d.Close()
-	var dialer net.Dialer
-	client, err := dialer.DialContext(t.Context(), "tcp", listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	conn, err := d.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
 	raw, err := conn.(syscall.Conn).SyscallConn()
 	if err != nil {
 		t.Fatal(err)
@@ -88,8 +74,14 @@ func pair(t *testing.T) (server net.Conn, cut func()) {
 	ready, over, down := make(chan made), make(chan struct{}), make(chan error)
 	go func() {
 		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine, and the network with it
-		conn, err := connected(t)
-		ready <- made{conn, err}
+		var m made
+		if m.err = errors.Join(unix.Unshare(unix.CLONE_NEWNET), loopback(unix.IFF_UP)); m.err == nil {
+			m.conn, m.err = accepted(t)
+		}
+		ready <- m
+		if m.err != nil {
+			return
+		}
 		<-over
 		down <- loopback(0)
 	}()
@@ -108,12 +100,9 @@ func pair(t *testing.T) (server net.Conn, cut func()) {
 	}
 }
 
-// connected gives the thread a network and connects two ends in it.
-func connected(t *testing.T) (net.Conn, error) {
+// accepted is a connection that a door let in.
+func accepted(t *testing.T) (net.Conn, error) {
 	t.Helper()
-	if err := errors.Join(unix.Unshare(unix.CLONE_NEWNET), loopback(unix.IFF_UP)); err != nil {
-		return nil, err
-	}
 	var at net.ListenConfig
 	listener, err := at.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {

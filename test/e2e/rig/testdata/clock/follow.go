@@ -1,3 +1,4 @@
+// Package main is leadsman's own, over which this file is laid: it sets the wall clock that step.go gives package time.
 package main
 
 import (

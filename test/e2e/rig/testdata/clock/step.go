@@ -1,3 +1,4 @@
+// Package time is the standard library's, over which this file is laid: a wall clock that can be put off.
 package time
 
 import "sync/atomic"
