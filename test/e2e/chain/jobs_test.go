@@ -81,6 +81,9 @@ func newEncoding(t *testing.T, strategy, metric string) *encoding {
 		"worker": spec{"name": "encoder", "job": spec{"backoffLimit": 0, "template": spec{"spec": pod}}},
 		"source": "video", "queue": "encode", "max": 30, "poll": "2s", "server": spec{"address": e.release.GRPC()},
 	}))
+	// KEDA takes up a new ScaledJob twice, the second time for its own finalizer, and polls at once for each. Of two polls in
+	// one moment neither sees the Jobs that the other makes.
+	rig.Eventually(t, settled, "KEDA polls in turn", func() bool { return e.polls() >= 3 })
 	return e
 }
 
