@@ -5,7 +5,7 @@
 -- gives the lock back at once and says nothing. So commits of jobs do not stand in line for the lock that PostgreSQL
 -- takes at each commit with a NOTIFY, as they do with a trigger that always announces.
 --
--- What it costs: while nobody waits, some microseconds for each INSERT and half a microsecond for each of its jobs. leadsman
+-- What it costs: while nobody waits, some ten microseconds for each INSERT and half a microsecond for each of its jobs. leadsman
 -- lets go of its locks as soon as the bell has rung, and waits again after a second at the earliest, so that a busy queue
 -- rings once a second. It hears the bell at the commit: a bulk load that began while leadsman waited pays some two
 -- microseconds for each job.
