@@ -22,7 +22,7 @@ const recheck = 30 * time.Second
 // credential may have expired; then it has to be renewed.
 type permit struct {
 	server  *Server
-	query   query.Query      // what the stream was admitted for
+	query   *query.Query     // what the stream was admitted for
 	changed <-chan struct{}  // closed when the rules have changed
 	expired <-chan time.Time // when the credential may have expired; nil when it does not
 }
@@ -44,7 +44,7 @@ func (p *permit) renew(ctx context.Context, ref *pb.ScaledObjectRef) error {
 	if err != nil {
 		return err
 	}
-	if a.query != p.query {
+	if *a.query != *p.query {
 		return errMoved
 	}
 	*p = p.server.permit(changed, &a)

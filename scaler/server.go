@@ -22,7 +22,7 @@ type service struct {
 
 // An asker is an admitted call: the query, the source it is for, and what is remembered of the trigger.
 type asker struct {
-	query   query.Query
+	query   *query.Query // the trigger's, which does not change
 	source  *source
 	trigger *trigger
 	expires time.Time // when the caller's credential does; zero for never
@@ -46,7 +46,8 @@ func (s *Server) admit(ctx context.Context, ref *pb.ScaledObjectRef) (asker, err
 		return asker{}, err
 	}
 	key := triggerKey{namespace: ref.GetNamespace(), name: ref.GetName(), query: q}
-	return asker{query: q, source: s.sources[q.Source], trigger: s.triggers.get(key, time.Now()), expires: identity.Expires()}, nil
+	t := s.triggers.get(key, time.Now())
+	return asker{query: &t.key.query, source: s.sources[q.Source], trigger: t, expires: identity.Expires()}, nil
 }
 
 // ask parses metadata as somebody of this identity may ask it: sources that are not theirs do not exist for them.
@@ -91,11 +92,11 @@ func (s *Server) visible(id auth.Identity) []query.Source {
 
 // look samples the asker's queues and decides.
 func (s *Server) look(ctx context.Context, a *asker) (decision, error) {
-	view, err := a.source.get(ctx, &a.query)
+	view, err := a.source.get(ctx, a.query)
 	if err != nil {
 		return decision{}, err
 	}
-	return decide(&a.query, view.Queues), nil
+	return decide(a.query, view.Queues), nil
 }
 
 // measure samples the asker's queues and returns the metric's value.
@@ -104,7 +105,7 @@ func (s *Server) measure(ctx context.Context, a *asker) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return d.value(&a.query)
+	return d.value(a.query)
 }
 
 // IsActive tells KEDA whether there is anything to scale up for.
@@ -144,7 +145,7 @@ func (s service) GetMetrics(ctx context.Context, req *pb.GetMetricsRequest) (*pb
 		return nil, s.status(err)
 	}
 	a.trigger.answered(now, func(t *trigger) { t.value, t.valueAt = value, now })
-	return encodeValue(&a.query, req.GetMetricName(), value), nil
+	return encodeValue(a.query, req.GetMetricName(), value), nil
 }
 
 // GetMetricSpec tells KEDA the metric's name and target, from the metadata alone: it answers also when every
@@ -154,5 +155,5 @@ func (s service) GetMetricSpec(ctx context.Context, ref *pb.ScaledObjectRef) (*p
 	if err != nil {
 		return nil, s.status(err)
 	}
-	return encodeSpec(&a.query), nil
+	return encodeSpec(a.query), nil
 }

@@ -22,7 +22,7 @@ func (s service) StreamIsActive(ref *pb.ScaledObjectRef, stream grpc.ServerStrea
 		return s.status(err)
 	}
 	names, _ := a.query.Names()
-	look := &looker{ctx: ctx, stop: s.draining, source: a.source, wants: wants(&a.query), activation: a.query.Activation}
+	look := &looker{ctx: ctx, stop: s.draining, source: a.source, wants: wants(a.query), activation: a.query.Activation}
 	sub := s.hub.Subscribe(a.query.Source, names, a.query.Match, look) // before the first look, so that nothing falls between
 	defer sub.Close()
 	w := waker{Server: s.Server, asker: a, looker: look, sub: sub, stream: stream}
@@ -39,7 +39,7 @@ func (s service) StreamMetricSpec(ref *pb.ScaledObjectRef, stream grpc.ServerStr
 	if err != nil {
 		return s.status(err)
 	}
-	if err := stream.Send(encodeSpec(&a.query)); err != nil {
+	if err := stream.Send(encodeSpec(a.query)); err != nil {
 		return err // grpc's own status
 	}
 	return s.status(s.hold(ctx, ref, s.permit(changed, &a)))
@@ -83,8 +83,6 @@ func (w *waker) deny() {
 // run looks and sends until the stream ends. It returns nil, or errMoved, for every end but a lost permission or
 // connection.
 func (w *waker) run(ctx context.Context, ref *pb.ScaledObjectRef, leave permit) error {
-	timer := time.NewTimer(time.Hour)
-	defer timer.Stop()
 	done := ctx.Done() // asked for once: the way to it is long
 	var signalled time.Time
 	var err error
@@ -92,9 +90,9 @@ func (w *waker) run(ctx context.Context, ref *pb.ScaledObjectRef, leave permit) 
 		if err = w.check(since, signalled); err != nil {
 			break
 		}
-		timer.Stop()
+		var due <-chan time.Time
 		if d, ok := w.pulse.wait(time.Now()); ok {
-			timer.Reset(d)
+			due = time.After(d)
 		}
 		signalled = time.Time{}
 		select {
@@ -108,7 +106,7 @@ func (w *waker) run(ctx context.Context, ref *pb.ScaledObjectRef, leave permit) 
 			err = leave.renew(ctx, ref)
 		case <-w.sub.C():
 			signalled, since = w.sub.Take()
-		case <-timer.C:
+		case <-due:
 			since = time.Now()
 		}
 	}
@@ -126,7 +124,7 @@ func (w *waker) check(since, signalled time.Time) error {
 		w.pulse.missed(time.Now())
 		return nil //nolint:nilerr // see above; probe has logged it
 	}
-	d := decide(&w.query, view.Queues)
+	d := decide(w.query, view.Queues)
 	now := time.Now()
 	w.trigger.sawActivity(now, d.active)
 	send := w.pulse.observe(now, &d)

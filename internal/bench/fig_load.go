@@ -12,30 +12,28 @@ func measureLoad(b *bed) []row {
 	url := b.cluster().Database(b)
 	fillQueues(b, url, callQueues)
 	ours, limit := b.leadsman(url, nil), b.bare()
-	all := func(c *callee) asking { return c.all }
 	return slices.Concat(
-		closedRows(b, "GetMetrics", ours, limit, callers, func(c *callee) asking { return c.metrics }),
-		closedRows(b, "IsActive", ours, limit, callers, func(c *callee) asking { return c.active }),
-		closedRows(b, "GetMetricSpec", ours, limit, callers, func(c *callee) asking { return c.spec }),
-		closedRows(b, "all three", ours, limit, 1, all),
-		closedRows(b, "all three", ours, limit, 16, all),
-		closedRows(b, "all three", ours, limit, 256, all),
+		closedRows(b, "GetMetrics", ours, limit, callers, (*callee).metrics),
+		closedRows(b, "IsActive", ours, limit, callers, (*callee).active),
+		closedRows(b, "GetMetricSpec", ours, limit, callers, (*callee).spec),
+		closedRows(b, "all three", ours, limit, 1, (*callee).all),
+		closedRows(b, "all three", ours, limit, 16, (*callee).all),
+		closedRows(b, "all three", ours, limit, 256, (*callee).all),
 	)
 }
 
 // closedRows load both servers in turns with so many callers.
-func closedRows(b *bed, name string, ours, limit *process, atOnce int, call func(*callee) asking) []row {
+func closedRows(b *bed, name string, ours, limit *process, atOnce int, ask asking) []row {
 	us, them := newCallee(b, ours, callObjects), newCallee(b, limit, callObjects)
-	for range pick(b, 5, 1) {
-		for _, c := range []*callee{us, them} {
-			c.run(b, atOnce, pick(b, time.Second, 200*time.Millisecond), call(c))
-		}
-	}
+	inTurns(b, 10, 500*time.Millisecond, us, them, atOnce, ask)
 	noun := "callers"
 	if atOnce == 1 {
 		noun = "caller"
 	}
 	what := fmt.Sprintf("%s, %d %s: ", name, atOnce, noun)
-	rate := row{what + "calls", perSecond(median(us.rates)), perSecond(median(them.rates)), againstConstant, ratioAtLeast(0.9)}
-	return append([]row{rate}, latencyRows(what, &us.loaded, &them.loaded, againstConstant)...)
+	return []row{
+		{what + "calls", perSecond(inTurn(us.rates, them.rates)), perSecond(median(them.rates)), againstConstant, ratioAtLeast(0.9)},
+		{what + "p50", took(inTurn(us.p50s, them.p50s)), took(median(them.p50s)), againstConstant, target{}},
+		{what + "p99", took(inTurn(us.p99s, them.p99s)), took(median(them.p99s)), againstConstant, target{}},
+	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -131,22 +130,14 @@ func (l *pushLoad) rows(with bool) []row {
 	}
 }
 
-// paired is how much greater a run is than the one beside it. What else the machine does changes more from one second to the
-// next than what is looked for; two runs side by side have most of it in common. One of two servers is faster than the other,
-// by where its memory happens to lie, and so may be what comes first: the runs are of four kinds, each server and each order
-// as often as its opposite, and the mean of the kinds' medians has neither. (The median of all would be now one server's and
-// now the other's.)
+// paired is how much greater a run is than the one beside it. One of two servers is faster than the other, by where its memory
+// happens to lie, and so may be what comes first: the runs are of four kinds, each server and each order as often as its
+// opposite.
 func paired[T float64 | time.Duration](runs, beside []T) float64 {
-	var kinds [4][]float64
-	for i, ratio := range ratios(runs, beside) {
-		kind := i*2/len(runs)*2 + i%2 // servers change halfway, the order each time
-		kinds[kind] = append(kinds[kind], ratio)
-	}
-	product := 1.0
-	for _, kind := range kinds {
-		product *= median(kind)
-	}
-	return math.Pow(product, 1.0/float64(len(kinds)))
+	return evened(runs, beside, func(i int) int {
+		half := i * 2 / len(runs) // servers change halfway
+		return half*2 + byTurn(i)
+	})
 }
 
 // nanos is a short duration, given in nanoseconds.

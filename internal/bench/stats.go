@@ -29,6 +29,30 @@ func ratios[T float64 | time.Duration](runs, beside []T) []float64 {
 	return of
 }
 
+// evened is how much greater a run is than the one beside it. What else the machine does changes more from one second to the
+// next than what is looked for; two runs side by side have most of it in common. Runs of some kinds may be at an
+// advantage, as what comes first is: the mean of the kinds' medians has none, if each kind has its opposite. (The median of
+// all would be now one kind's and now another's.)
+func evened[T float64 | time.Duration](runs, beside []T, kind func(i int) int) float64 {
+	kinds := map[int][]float64{}
+	for i, ratio := range ratios(runs, beside) {
+		kinds[kind(i)] = append(kinds[kind(i)], ratio)
+	}
+	product := 1.0
+	for _, kind := range kinds {
+		product *= median(kind)
+	}
+	return math.Pow(product, 1/float64(len(kinds)))
+}
+
+// byTurn tells runs that came first from those that came second, where that changes each time.
+func byTurn(i int) int { return i % 2 }
+
+// inTurn is what ours comes to where the limit has its median, of runs in turns.
+func inTurn[T float64 | time.Duration](ours, limit []T) T {
+	return T(float64(median(limit)) * evened(ours, limit, byTurn))
+}
+
 // mean is for what is counted in steps that are coarse beside a single value, as processor time is.
 func mean(values []time.Duration) time.Duration {
 	var sum time.Duration
