@@ -86,9 +86,9 @@ func newDepth(b *bed, jobs int) *depth {
 	b.must(err)
 	b.Cleanup(func() { _ = conn.Close(b.ctx) }) // likewise
 
-	read := func(limit int64) func() error {
+	read := func(limit int64, activity bool) func() error {
 		return func() error {
-			reading, err := engine.Read(b.ctx, driver.Request{Wants: []driver.Want{{Queue: wakeQueue}}, Limit: limit})
+			reading, err := engine.Read(b.ctx, driver.Request{Wants: []driver.Want{{Queue: wakeQueue}}, Limit: limit, Activity: activity})
 			if err == nil && reading.Queues[0].Ready != min(limit, int64(jobs)) {
 				err = fmt.Errorf("%d of %d jobs were counted with limit %d", reading.Queues[0].Ready, jobs, limit)
 			}
@@ -97,11 +97,11 @@ func newDepth(b *bed, jobs int) *depth {
 	}
 	return &depth{
 		jobs: jobs,
-		full: duel{doOurs: read(countLimit), doLimit: func() error {
+		full: duel{doOurs: read(countLimit, false), doLimit: func() error {
 			var n int
 			return conn.QueryRow(b.ctx, boundedCount, wakeQueue, countLimit+1).Scan(&n)
 		}},
-		activity: duel{doOurs: read(1), doLimit: func() error {
+		activity: duel{doOurs: read(1, true), doLimit: func() error {
 			var found bool
 			return conn.QueryRow(b.ctx, exists, wakeQueue).Scan(&found)
 		}},

@@ -9,6 +9,7 @@ package driver
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -82,6 +83,11 @@ type Request struct {
 	// who waits for a job. A Reader that is quicker so may leave the other fields zero, and set Saturated for a
 	// count that is just Limit; the others ignore it.
 	Activity bool
+}
+
+// Brief tells whether a [SQL] preset's Activity query answers r.
+func (r Request) Brief() bool {
+	return r.Activity && !slices.ContainsFunc(r.Wants, func(w Want) bool { return w.Queue == "" })
 }
 
 // A Want is one queue seen with one lookahead.

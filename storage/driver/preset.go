@@ -39,7 +39,7 @@ type SQL struct {
 	Layouts []Layout
 	// Activity is Query for reads of named queues that need to know no more than ready, running, saturated and
 	// next_due_seconds ([Request.Activity]): the read between a job and the wake that it causes. "" where Query is quick enough.
-	// It stands beside Query, not beside Layouts. PostgreSQL only.
+	// It stands beside a Query with parameters, not beside Layouts.
 	Activity string
 	// Static says that Query takes no parameters and returns every queue there is: the engine picks the
 	// wanted ones. Such a preset has no lookahead.

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -29,8 +28,7 @@ type query struct {
 
 // fit returns the query for a request.
 func (q *query) fit(req driver.Request) *query {
-	everything := func(w driver.Want) bool { return w.Queue == "" }
-	if req.Activity && q.activity != nil && !slices.ContainsFunc(req.Wants, everything) {
+	if q.activity != nil && req.Brief() {
 		return q.activity
 	}
 	return q
@@ -44,9 +42,6 @@ func compile(sql driver.SQL, schema string) (queries []query, version query, err
 	}
 	if err := checkSchema(schema); err != nil {
 		return nil, query{}, err
-	}
-	if sql.Activity != "" && (sql.Static || sql.Query == "") {
-		return nil, query{}, errors.New("the preset's Activity needs a Query with parameters beside it")
 	}
 	for _, text := range layout.Queries(sql) {
 		q, err := newQuery(withSchema(text, schema), sql.Static)

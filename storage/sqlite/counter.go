@@ -31,8 +31,8 @@ func (c *counter) moved() (bool, error) {
 		}
 		c.file = file
 	}
-	var version int64
-	switch err := c.file.stmt.QueryRow().Scan(&version); { //nolint:noctx // see above
+	version, err := c.read()
+	switch {
 	case err != nil && unlessBusy(err) == nil:
 		return fresh, nil
 	case err != nil:
@@ -41,6 +41,15 @@ func (c *counter) moved() (bool, error) {
 	moved := fresh || version != c.version
 	c.version = version
 	return moved, nil
+}
+
+func (c *counter) read() (version int64, err error) {
+	stmt, err := c.file.statement(context.Background(), c.file.query)
+	if err != nil {
+		return 0, err
+	}
+	err = stmt.QueryRow().Scan(&version) //nolint:noctx // see moved
+	return version, err
 }
 
 // close closes the counter, which opens again when it is asked.

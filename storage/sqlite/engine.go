@@ -41,10 +41,11 @@ type Config struct {
 
 // An Engine reads and watches one SQLite file. Its methods may be called from several goroutines.
 type Engine struct {
-	cfg     Config   // complete: defaults filled in, Path absolute
-	queries []string // one, or one per layout of cfg.SQL, ready to be prepared
-	version string   // chooses among the layouts; "" when there is but one query
-	log     *slog.Logger
+	cfg      Config   // complete: defaults filled in, Path absolute
+	queries  []string // one, or one per layout of cfg.SQL, ready to be prepared
+	activity string   // likewise, for reads that ask for no more than activity; "" where there is none
+	version  string   // chooses among the layouts; "" when there is but one query
+	log      *slog.Logger
 
 	// network names the network file system that holds a path, or "". It is networkFS but in tests.
 	network func(path string) string
@@ -68,11 +69,12 @@ func Open(cfg Config) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{
-		cfg:     cfg,
-		version: prepareText(cfg.SQL.Version),
-		log:     cfg.Logger,
-		network: networkFS,
-		turn:    make(chan struct{}, 1),
+		cfg:      cfg,
+		activity: prepareText(cfg.SQL.Activity),
+		version:  prepareText(cfg.SQL.Version),
+		log:      cfg.Logger,
+		network:  networkFS,
+		turn:     make(chan struct{}, 1),
 	}
 	for _, query := range layout.Queries(cfg.SQL) {
 		e.queries = append(e.queries, prepareText(query))

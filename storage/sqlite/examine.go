@@ -45,7 +45,11 @@ func (x *examination) add(check string, level driver.Level, found, remedy string
 // read's to tell.
 func (x *examination) examine(ctx context.Context) error {
 	x.network()
-	if err := x.engine.reopen(ctx); err != nil {
+	err := x.engine.reopen(ctx)
+	if err == nil {
+		_, err = x.engine.file.statement(ctx, x.engine.file.query)
+	}
+	if err != nil {
 		if known, ok := errors.AsType[*driver.Error](x.engine.classify(ctx, err)); ok && known.Kind == driver.Schema {
 			return nil
 		}

@@ -14,16 +14,16 @@ import (
 	"github.com/leadsman/leadsman/storage/driver"
 )
 
-// file is one open, read-only connection, the one statement that it is for, and the file that it was opened on. The
-// path may come to name another file; isAt tells.
+// file is one open, read-only connection, what is read on it, and the file that it was opened on. The path may come to
+// name another file; isAt tells.
 type file struct {
-	info os.FileInfo
-	db   *sql.DB // of one connection
-	stmt *sql.Stmt
+	info     os.FileInfo
+	db       *sql.DB              // of one connection
+	query    string               // what it is for
+	prepared map[string]*sql.Stmt // by text
 }
 
-// openFile opens path and prepares on it the query that choose returns, waiting up to busy for a lock, then and in each
-// execution.
+// openFile opens path for the query that choose returns, waiting up to busy for a lock, then and in each execution.
 //
 // It asks the file system for the file's identity and permissions and never opens the file by itself: closing
 // a descriptor of a database drops all POSIX locks that SQLite holds on it in this process.
@@ -44,17 +44,28 @@ func openFile(
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	stmt, err := db.PrepareContext(ctx, query)
-	if err != nil {
-		return nil, errors.Join(err, db.Close())
+	return &file{info: info, db: db, query: query, prepared: map[string]*sql.Stmt{}}, nil
+}
+
+// statement prepares a query when it is first asked for: to compile one takes longer than to read by it, and what has opened
+// the file mostly waits for one alone.
+func (f *file) statement(ctx context.Context, query string) (*sql.Stmt, error) {
+	if stmt := f.prepared[query]; stmt != nil {
+		return stmt, nil
 	}
-	return &file{info: info, db: db, stmt: stmt}, nil
+	stmt, err := f.db.PrepareContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	f.prepared[query] = stmt
+	return stmt, nil
 }
 
 // isAt says whether info is of the file that is open.
 func (f *file) isAt(info os.FileInfo) bool { return os.SameFile(f.info, info) }
 
-func (f *file) close() error { return errors.Join(f.stmt.Close(), f.db.Close()) }
+// close closes the file, and with it what is prepared.
+func (f *file) close() error { return f.db.Close() }
 
 // stat returns the identity of the database at path. The error is a *driver.Error.
 func stat(path string) (os.FileInfo, error) {

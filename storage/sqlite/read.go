@@ -71,7 +71,15 @@ func (e *Engine) reopen(ctx context.Context) error {
 }
 
 func (e *Engine) queryQueues(ctx context.Context, req driver.Request, now time.Time) ([]driver.Queue, error) {
-	result, err := e.file.stmt.QueryContext(ctx, e.args(req)...)
+	query := e.file.query
+	if e.activity != "" && req.Brief() {
+		query = e.activity
+	}
+	stmt, err := e.file.statement(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	result, err := stmt.QueryContext(ctx, e.args(req)...)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -64,6 +65,36 @@ func TestReadNamesWhatIsMissing(t *testing.T) {
 	wantError(t, with(`SELEC 1`), driver.Contract, "syntax error")
 	wantError(t, with(`SELECT 'jobs' AS queue, x'00' AS ready`), driver.Contract, `"ready"`, "blob of 1 bytes")
 	wantError(t, with(`DELETE FROM jobs RETURNING 'jobs' AS queue, 1 AS ready`), driver.Unavailable)
+}
+
+// Whoever waits for a job of named queues is answered by the smaller query, and nobody else.
+func TestReadUsesTheActivityQueryWhereItIsEnough(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "jobs.db")
+	newWAL(t, path)
+	const query = `SELECT coalesce(value ->> 'queue', 'all') AS queue, coalesce(value ->> 'lookahead', 0.0) AS lookahead, %d AS ready
+		FROM json_each(@wants) WHERE @limit >= 0 AND @running_max_age >= 0`
+	engine := openEngine(t, path, func(cfg *sqlite.Config) {
+		cfg.SQL = driver.SQL{Query: fmt.Sprintf(query, 1), Activity: fmt.Sprintf(query, 2)}
+	})
+	named, all := driver.Want{Queue: "jobs"}, driver.Want{}
+	for range 2 {
+		for _, tt := range []struct {
+			req  driver.Request
+			want int64
+		}{
+			{driver.Request{Wants: []driver.Want{named}, Activity: true}, 2},
+			{driver.Request{Wants: []driver.Want{named}}, 1},
+			{driver.Request{Wants: []driver.Want{named, all}, Activity: true}, 1},
+		} {
+			reading, err := engine.Read(t.Context(), tt.req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := reading.Queues[0].Ready; got != tt.want {
+				t.Errorf("%+v was answered by query %d, want %d", tt.req, got, tt.want)
+			}
+		}
+	}
 }
 
 func TestReadLeavesSchemaOut(t *testing.T) {

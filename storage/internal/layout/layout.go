@@ -21,6 +21,9 @@ import (
 
 // Check says what is wrong with how sql states its query: alone, or by version; nil when nothing is.
 func Check(sql driver.SQL) error {
+	if sql.Activity != "" && (sql.Static || blank(sql.Query)) {
+		return errors.New("the preset's Activity needs a Query with parameters beside it")
+	}
 	if sql.Version == "" && len(sql.Layouts) == 0 {
 		if blank(sql.Query) {
 			return errors.New("the preset's query is empty")

@@ -53,6 +53,10 @@ func TestCheckWantsAQueryOrLayoutsToChooseFrom(t *testing.T) {
 	}{
 		"query":             {driver.SQL{Query: "q"}, ""},
 		"layouts":           {driver.SQL{Version: "v", Layouts: layouts}, ""},
+		"activity":          {driver.SQL{Query: "q", Activity: "a"}, ""},
+		"activity alone":    {driver.SQL{Activity: "a"}, "Activity needs a Query"},
+		"static activity":   {driver.SQL{Query: "q", Static: true, Activity: "a"}, "Activity needs a Query"},
+		"activity, layouts": {driver.SQL{Version: "v", Layouts: layouts, Activity: "a"}, "Activity needs a Query"},
 		"nothing":           {driver.SQL{}, "query is empty"},
 		"blank":             {driver.SQL{Query: " \n"}, "query is empty"},
 		"both":              {driver.SQL{Query: "q", Version: "v", Layouts: layouts}, "one or the other"},

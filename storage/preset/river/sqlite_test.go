@@ -130,7 +130,13 @@ func TestSQLiteQueryScansNoTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	query := strings.ReplaceAll(river.Preset.SQLite.Query, "{schema}", "")
+	for name, query := range map[string]string{"query": river.Preset.SQLite.Query, "activity": river.Preset.SQLite.Activity} {
+		t.Run(name, func(t *testing.T) { scansNoTable(t, db, strings.ReplaceAll(query, "{schema}", "")) })
+	}
+}
+
+func scansNoTable(t *testing.T, db *sql.DB, query string) {
+	t.Helper()
 	steps, err := db.Query("EXPLAIN QUERY PLAN "+query, sql.Named("wants", "[]"), sql.Named("limit", 10), sql.Named("running_max_age", 1.0))
 	if err != nil {
 		t.Fatal(err)
