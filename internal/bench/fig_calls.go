@@ -28,7 +28,11 @@ func measureCalls(b *bed) []row {
 	return []row{
 		{what + "calls", perSecond(inTurn(ours.rates, limit.rates)), perSecond(median(limit.rates)), againstConstant, ratioAtLeast(0.9)},
 		{what + "p99", took(inTurn(ours.p99s, limit.p99s)), took(median(limit.p99s)), againstConstant, target{}},
-		{"the server's processor time per call", took(inTurn(ours.costs, limit.costs)), took(median(limit.costs)), againstConstant, target{}},
+		{
+			"the server's processor time per call", took(inTurn(ours.costs, limit.costs)), took(median(limit.costs)),
+			againstConstant,
+			target{},
+		},
 	}
 }
 

@@ -30,7 +30,8 @@ func measureStreams(b *bed) []row {
 		},
 		{
 			streams + "the server's processor time to wake them", took(mean(ours.costs)), took(mean(limit.costs)),
-			"bare LISTEN + broadcast", target{},
+			"bare LISTEN + broadcast",
+			target{},
 		},
 	}
 }

@@ -44,11 +44,10 @@ func (c *counter) moved() (bool, error) {
 }
 
 func (c *counter) read() (version int64, err error) {
-	stmt, err := c.file.statement(context.Background(), c.file.query)
-	if err != nil {
+	if err := c.file.prepare(context.Background(), c.file.query); err != nil {
 		return 0, err
 	}
-	err = stmt.QueryRow().Scan(&version) //nolint:noctx // see moved
+	err = c.file.prepared[c.file.query].QueryRow().Scan(&version) //nolint:noctx // see moved
 	return version, err
 }
 

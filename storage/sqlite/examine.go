@@ -47,7 +47,7 @@ func (x *examination) examine(ctx context.Context) error {
 	x.network()
 	err := x.engine.reopen(ctx)
 	if err == nil {
-		_, err = x.engine.file.statement(ctx, x.engine.file.query)
+		err = x.engine.file.prepare(ctx, x.engine.file.query)
 	}
 	if err != nil {
 		if known, ok := errors.AsType[*driver.Error](x.engine.classify(ctx, err)); ok && known.Kind == driver.Schema {

@@ -47,18 +47,17 @@ func openFile(
 	return &file{info: info, db: db, query: query, prepared: map[string]*sql.Stmt{}}, nil
 }
 
-// statement prepares a query when it is first asked for: to compile one takes longer than to read by it, and what has opened
-// the file mostly waits for one alone.
-func (f *file) statement(ctx context.Context, query string) (*sql.Stmt, error) {
-	if stmt := f.prepared[query]; stmt != nil {
-		return stmt, nil
+// prepare prepares a query that is not prepared yet. It is called before each use, and not when the file is opened: to compile
+// a query takes longer than to read by it, and whoever has opened the file mostly waits for one alone.
+func (f *file) prepare(ctx context.Context, query string) error {
+	if f.prepared[query] != nil {
+		return nil
 	}
-	stmt, err := f.db.PrepareContext(ctx, query)
-	if err != nil {
-		return nil, err
+	stmt, err := f.db.PrepareContext(ctx, query) //nolint:sqlclosecheck // it is closed with the file
+	if err == nil {
+		f.prepared[query] = stmt
 	}
-	f.prepared[query] = stmt
-	return stmt, nil
+	return err
 }
 
 // isAt says whether info is of the file that is open.

@@ -75,11 +75,10 @@ func (e *Engine) queryQueues(ctx context.Context, req driver.Request, now time.T
 	if e.activity != "" && req.Brief() {
 		query = e.activity
 	}
-	stmt, err := e.file.statement(ctx, query)
-	if err != nil {
+	if err := e.file.prepare(ctx, query); err != nil {
 		return nil, err
 	}
-	result, err := stmt.QueryContext(ctx, e.args(req)...)
+	result, err := e.file.prepared[query].QueryContext(ctx, e.args(req)...)
 	if err != nil {
 		return nil, err
 	}

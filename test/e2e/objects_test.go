@@ -55,12 +55,12 @@ func decodeObjects(t *testing.T, name string, text []byte) []any {
 		if meta.Kind == "" {
 			continue // comments only
 		}
-		make, ok := kinds[meta.APIVersion+"/"+meta.Kind]
+		newObject, ok := kinds[meta.APIVersion+"/"+meta.Kind]
 		if !ok {
 			t.Errorf("%s: an object of %s/%s, which no test knows", name, meta.APIVersion, meta.Kind)
 			continue
 		}
-		object := make()
+		object := newObject()
 		if err := yaml.UnmarshalStrict([]byte(document), object); err != nil {
 			t.Errorf("%s: %v\n%s", name, err, document)
 			continue

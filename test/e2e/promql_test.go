@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
@@ -166,7 +167,7 @@ func install(t *testing.T, made []byte, series string) *installation {
 			for _, rule := range object.Spec.Groups[0].Rules {
 				for _, sample := range (prometheus{t, series}).ask(rule.Expr.String()) {
 					builder := labels.NewBuilder(sample.Metric)
-					builder.Set(labels.MetricName, rule.Record)
+					builder.Set(model.MetricNameLabel, rule.Record)
 					for name, value := range rule.Labels {
 						builder.Set(name, value)
 					}

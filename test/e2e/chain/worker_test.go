@@ -80,7 +80,7 @@ func create(t *testing.T, object client.Object) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := kube.Client.Delete(context.Background(), object); client.IgnoreNotFound(err) != nil {
+		if err := client.IgnoreNotFound(kube.Client.Delete(context.Background(), object)); err != nil {
 			t.Error(err)
 		}
 	})

@@ -54,7 +54,7 @@ func furnish(dir string) error {
 		return fmt.Errorf("mount /proc: %w", err)
 	}
 	hosts := filepath.Join(dir, "hosts")
-	if err := os.WriteFile(hosts, []byte(hostsFile()), 0o644); err != nil { //nolint:gosec // as /etc/hosts is: all may read it
+	if err := os.WriteFile(hosts, []byte(hostsFile()), 0o644); err != nil { // as /etc/hosts is: all may read it
 		return err
 	}
 	if err := unix.Mount(hosts, "/etc/hosts", "", unix.MS_BIND, ""); err != nil {

@@ -84,7 +84,7 @@ func TestConnectionsOfPostgreSQLAreExhausted(t *testing.T) {
 	var crowd []*pgx.Conn
 	endures(t, befalls(t, riverKind, s, newNetwork(t, cluster.Address())), fault{
 		name: "max_connections is exhausted", pushed: "listen", outage: true,
-		begin: func(t *testing.T, v *victim) {
+		begin: func(t *testing.T, _ *victim) {
 			killer := connect(t, s.database)
 			for {
 				execute(t, killer, terminate, "")
@@ -173,7 +173,7 @@ func TestFailOverOfPostgreSQL(t *testing.T) {
 		},
 		end: func(t *testing.T, _ *victim) {
 			execute(t, connect(t, next.SuperuserURL()), "SELECT pg_promote()")
-			if err := os.WriteFile(filepath.Join(demoted, "standby.signal"), nil, 0o644); err != nil { //nolint:gosec // the server is another user
+			if err := os.WriteFile(filepath.Join(demoted, "standby.signal"), nil, 0o644); err != nil { // the server is another user
 				t.Fatal(err)
 			}
 			old.Start(t)

@@ -32,7 +32,7 @@ func standbyOf(t *testing.T, primary *storagetest.Cluster) *storagetest.Cluster 
 	cmd := exec.CommandContext(t.Context(), backup, "--pgdata="+dir, "--write-recovery-conf", "--checkpoint=fast", "--no-sync",
 		"--username=postgres", "--host="+host, "--port="+port)
 	cmd.Dir = filepath.Dir(dir)
-	if owner.Uid != uint32(os.Getuid()) { //nolint:gosec // it is no negative number
+	if owner.Uid != uint32(os.Getuid()) {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: owner}
 	}
 	if out, err := cmd.CombinedOutput(); err != nil {

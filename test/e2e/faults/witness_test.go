@@ -77,7 +77,8 @@ func (w *witness) poll(t *testing.T) {
 		return
 	}
 	const enough = 3 // to tell what is wrong
-	if w.wrong++; w.wrong <= enough {
+	w.wrong++
+	if w.wrong <= enough {
 		t.Errorf("KEDA was told what it must not be: %v", wrong)
 	}
 }

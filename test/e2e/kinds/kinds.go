@@ -5,6 +5,6 @@ package kinds
 
 // A module is kept in go.mod for a package of it that is imported. These are small.
 import (
-	_ "github.com/cert-manager/cert-manager/pkg/apis/certmanager"
-	_ "github.com/prometheus-operator/prometheus-operator/pkg/versionutil"
+	_ "github.com/cert-manager/cert-manager/pkg/apis/certmanager"          // see above
+	_ "github.com/prometheus-operator/prometheus-operator/pkg/versionutil" // likewise
 )

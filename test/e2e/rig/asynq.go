@@ -50,7 +50,8 @@ func (a *AsynqApp) Source() string {
 // Enqueue adds a task, to the queue mail unless opts name another.
 func (a *AsynqApp) Enqueue(opts ...asynq.Option) {
 	a.tb.Helper()
-	if _, err := a.client.EnqueueContext(a.tb.Context(), asynq.NewTask("mail", nil), append([]asynq.Option{asynq.Queue("mail")}, opts...)...); err != nil {
+	opts = append([]asynq.Option{asynq.Queue("mail")}, opts...)
+	if _, err := a.client.EnqueueContext(a.tb.Context(), asynq.NewTask("mail", nil), opts...); err != nil {
 		a.tb.Fatal(err)
 	}
 }

@@ -45,7 +45,7 @@ func Remove() {
 	for _, b := range []*binary{&built, &builtWithClock} {
 		b.once.Do(func() { b.err = errors.New("leadsman is used after rig.Remove") })
 		if b.dir != "" {
-			os.RemoveAll(b.dir)
+			_ = os.RemoveAll(b.dir)
 		}
 	}
 }
@@ -75,7 +75,7 @@ func build(flags ...string) (dir string, err error) {
 	cmd.Dir = source // so that it is built with its own go.mod, not with this module's
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		os.RemoveAll(dir)
+		_ = os.RemoveAll(dir)
 		return "", fmt.Errorf("build leadsman: %w\n%s", err, out)
 	}
 	return dir, nil

@@ -49,7 +49,8 @@ func Serve(tb testing.TB, config string) *Server {
 func NewServer(tb testing.TB) *Server {
 	tb.Helper()
 	return &Server{
-		Dir: tb.TempDir(), GRPC: storagetest.FreeAddress(tb), HTTP: storagetest.FreeAddress(tb), Credentials: insecure.NewCredentials(), tb: tb,
+		Dir: tb.TempDir(), GRPC: storagetest.FreeAddress(tb), HTTP: storagetest.FreeAddress(tb),
+		Credentials: insecure.NewCredentials(), tb: tb,
 	}
 }
 
