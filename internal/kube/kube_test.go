@@ -106,6 +106,23 @@ func TestKeysHaveTheirLines(t *testing.T) {
 	}
 }
 
+// YAML begins a line at characters at which no editor does.
+func TestLinesAreThoseOfLineFeeds(t *testing.T) {
+	t.Parallel()
+	const text = "# a\r# b\u0085# c\u2028# d\u2029# e\r\nkind: A\r\nspec: {}\n---\n#\u2028#\nkind: B\n---\n#\u2029#\nkind: [\n"
+	all := kube.Read([]byte(text))
+	first, second, broken := all[0].Objects[0], all[1].Objects[0], all[2].Err
+	for name, line := range map[string][2]int{
+		"the first's spec":  {first.Line("spec"), 3},
+		"the second's kind": {second.Line("kind"), 6},
+		"what is no YAML":   {broken.Line, 9},
+	} {
+		if line[0] != line[1] {
+			t.Errorf("%s is on line %d, want %d", name, line[0], line[1])
+		}
+	}
+}
+
 func TestItemsOfAListHaveTheirLines(t *testing.T) {
 	t.Parallel()
 	list := kube.Read([]byte("kind: List\nitems:\n- kind: A\n- kind: B\n  spec:\n    replicas: 3\n"))[0].Objects
@@ -158,6 +175,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte("a: &a [*a]\n---\n- \n---\n\""))
 	f.Add([]byte(`{"kind": "List", "items": [{"kind": "List", "items": []}, 5]}`))
 	f.Add([]byte("kind: A\nb: &b {c: 1}\nspec: {<<: *b, c: 2}\n--- !!x\n\t"))
+	f.Add([]byte("\r\r\r00:"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		lines := 1 + bytes.Count(text, []byte("\n"))
 		for i, d := range kube.Read(text) {

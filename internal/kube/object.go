@@ -33,7 +33,7 @@ type Object struct {
 	Wrong *TypeError `json:"-"`
 
 	node *node.Node // nil where its lines cannot be told
-	line int        // at which its document begins
+	part part       // that it is in
 }
 
 // Metadata is what is read of an object's metadata.
@@ -190,5 +190,5 @@ func (o *Object) Line(key string) int {
 	if o.node == nil {
 		return 0
 	}
-	return o.line + lineOf(o.node, key) - 1
+	return o.part.streamLine(lineOf(o.node, key))
 }

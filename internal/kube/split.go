@@ -13,8 +13,9 @@ import (
 
 // A part is the text of one document.
 type part struct {
-	text []byte
-	line int // of the stream, at which the text begins; from 1
+	text  []byte
+	line  int   // of the stream, at which the text begins; from 1
+	lines []int // of the stream, for each line that YAML counts; nil where it counts as the stream does
 }
 
 // split splits a stream. The line --- parts documents, and may have the start of the next behind it; it cannot be within one.
@@ -33,6 +34,35 @@ func split(text []byte) []part {
 		one.text = append(one.text, line...)
 	}
 	return append(all, one)
+}
+
+// breaks are where YAML begins a line, and oddBreaks those of them where people's programs do not: they count line feeds.
+var (
+	breaks    = regexp.MustCompile("\r\n|[\r\n\u0085\u2028\u2029]")
+	oddBreaks = regexp.MustCompile("\r(?:[^\n]|$)|[\u0085\u2028\u2029]")
+)
+
+// numbers makes the lines of a part, whose text begins at a line of the stream.
+func numbers(text []byte, line int) []int {
+	if !oddBreaks.Match(text) {
+		return nil
+	}
+	lines := []int{line}
+	for _, at := range breaks.FindAllIndex(text, -1) {
+		if text[at[1]-1] == '\n' {
+			line++
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// streamLine is the line of the stream for one of the text as YAML counts them, from 1.
+func (p part) streamLine(n int) int {
+	if p.lines == nil {
+		return p.line + n - 1
+	}
+	return p.lines[min(max(n, 1), len(p.lines))-1]
 }
 
 // json is the document as kubectl sends it to the API server. A key may not be there twice.
@@ -71,7 +101,7 @@ func (p part) fault(err error) *Error {
 		if err != nil {
 			return found
 		}
-		n += p.line - 1
+		n = p.streamLine(n)
 		if e.Line == 0 {
 			e.Line = n
 		}
