@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+	kubectl "sigs.k8s.io/yaml"
 )
 
 // check reports what is wrong with a complete spec as a whole; asked is what was written.
@@ -126,6 +127,10 @@ func (s *Spec) checkJob(r *reader) {
 		r.faultf("worker", "job cannot be read: %v", err)
 		return
 	}
+	if fault := asKubectl(s.Worker.Job); fault != "" {
+		r.faultf("worker", "job is not what kubectl takes: %s; correct it, or put keys that are numbers into quotes", fault)
+		return
+	}
 	pod := lookup(s.Worker.Job, "template", "spec")
 	if pod == nil || lookup(pod, "containers") == nil {
 		r.faultf("worker", "job has no template.spec.containers; give what stands under a Job's spec")
@@ -135,6 +140,23 @@ func (s *Spec) checkJob(r *reader) {
 	if policy == nil || policy.Value != "Never" && policy.Value != "OnFailure" {
 		r.faultf("worker", "job.template.spec.restartPolicy must be Never or OnFailure, as in every Job")
 	}
+}
+
+// asKubectl says what keeps kubectl from reading a map as we write it, or "". Its YAML is another: 010 and 8 are the same key to it.
+func asKubectl(n *yaml.Node) string {
+	text, err := yaml.Marshal(plain(n))
+	if err == nil {
+		err = kubectl.UnmarshalStrict(text, new(map[string]any))
+	}
+	if err == nil {
+		return ""
+	}
+	_, reason, numbered := strings.Cut(err.Error(), " line ") // of what nobody has seen
+	if _, after, ok := strings.Cut(reason, ": "); numbered && ok {
+		first, _, _ := strings.Cut(after, "\n")
+		return first
+	}
+	return strings.Join(strings.Fields(err.Error()), " ")
 }
 
 func (s *Spec) checkHPA(r *reader) {
