@@ -104,8 +104,10 @@ func TestParseSaysWhatIsWrongAndWhatWouldBeRight(t *testing.T) {
 		{strings.Replace(goodJob, "Never", "Always", 1), "4: worker: job.template.spec.restartPolicy must be Never or OnFailure"},
 		{strings.Replace(goodJob, "containers:", "container:", 1), "4: worker: job has no template.spec.containers"},
 		{strings.Replace(goodJob, "[{name: a", "&a [*a, {name: a", 1), "4: worker: job cannot be read: "},
-		{strings.Replace(goodJob, "containers:", "010: a\n        8: b\n        containers:", 1),
-			"4: worker: job is not what kubectl takes: key 8 already set in map; correct it"},
+		{
+			strings.Replace(goodJob, "containers:", "010: a\n        8: b\n        containers:", 1),
+			"4: worker: job is not what kubectl takes: key 8 already set in map; correct it",
+		},
 	} {
 		t.Run(fmt.Sprintf("%.60s", strings.TrimPrefix(strings.TrimPrefix(tc.text, good), goodJob)), func(t *testing.T) {
 			if got := parse(tc.text); !strings.HasPrefix(got, "a.yaml:"+tc.want) || strings.Contains(got, "\n") {
