@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -23,7 +22,7 @@ func measureCalls(b *bed) []row {
 	fillQueues(b, url, callQueues)
 	ours := newCallee(b, b.leadsman(url, nil), callObjects)
 	limit := newCallee(b, b.bare(), callObjects)
-	inTurns(b, 12, 750*time.Millisecond, ours, limit, callers, (*callee).pair)
+	runInTurns(b, 12, 750*time.Millisecond, ours, limit, callers, (*callee).pair)
 	what := fmt.Sprintf("GetMetrics + IsActive, %d callers: ", callers)
 	return []row{
 		{what + "calls", perSecond(inTurn(ours.rates, limit.rates)), perSecond(median(limit.rates)), againstConstant, ratioAtLeast(0.9)},
@@ -59,15 +58,9 @@ func newCallee(b *bed, server *process, n int) *callee {
 // An asking asks a server one or more things about a trigger.
 type asking func(c *callee, ctx context.Context, t trigger) error
 
-// inTurns loads two servers one after the other, each as often first as second; [inTurn] makes of it what counts.
-func inTurns(b *bed, rounds int, lasts time.Duration, ours, limit *callee, atOnce int, ask asking) {
-	turn := []*callee{ours, limit}
-	for range pick(b, rounds, 2) {
-		for _, c := range turn {
-			c.run(b, atOnce, pick(b, lasts, 200*time.Millisecond), ask)
-		}
-		slices.Reverse(turn)
-	}
+// runInTurns loads two servers one after the other.
+func runInTurns(b *bed, rounds int, lasts time.Duration, ours, limit *callee, atOnce int, ask asking) {
+	inTurns(pick(b, rounds, 2), ours, limit, func(c *callee) { c.run(b, atOnce, pick(b, lasts, 200*time.Millisecond), ask) })
 }
 
 // run has callers ask for a while and notes how it went.

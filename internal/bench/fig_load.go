@@ -25,7 +25,7 @@ func measureLoad(b *bed) []row {
 // closedRows load both servers in turns with so many callers.
 func closedRows(b *bed, name string, ours, limit *process, atOnce int, ask asking) []row {
 	us, them := newCallee(b, ours, callObjects), newCallee(b, limit, callObjects)
-	inTurns(b, 10, 500*time.Millisecond, us, them, atOnce, ask)
+	runInTurns(b, 10, 500*time.Millisecond, us, them, atOnce, ask)
 	noun := "callers"
 	if atOnce == 1 {
 		noun = "caller"

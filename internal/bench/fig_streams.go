@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -14,13 +13,7 @@ func measureStreams(b *bed) []row {
 	n := pick(b, 10_000, 1000)
 	ours := newFlock(b, n, func(url string) *process { return b.leadsman(url, nil) })
 	limit := newFlock(b, n, func(url string) *process { return b.bare("-postgres", url) })
-	turn := []*flock{ours, limit}
-	for range pick(b, 20, 2) {
-		for _, f := range turn {
-			f.wake(b)
-		}
-		slices.Reverse(turn)
-	}
+	inTurns(pick(b, 20, 2), ours, limit, func(f *flock) { f.wake(b) })
 	streams := fmt.Sprintf("%d open streams: ", n)
 	return []row{
 		{streams + "memory of each", kibibytes(ours.each), kibibytes(limit.each), "bare grpc-go streams", ratioAtMost(1.3)},

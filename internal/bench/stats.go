@@ -45,6 +45,17 @@ func evened[T float64 | time.Duration](runs, beside []T, kind func(i int) int) f
 	return math.Pow(product, 1/float64(len(kinds)))
 }
 
+// inTurns runs two contenders one after the other, each as often first as second; [inTurn] makes of it what counts.
+func inTurns[T any](rounds int, ours, limit T, run func(T)) {
+	turn := []T{ours, limit}
+	for range rounds {
+		for _, each := range turn {
+			run(each)
+		}
+		slices.Reverse(turn)
+	}
+}
+
 // byTurn tells runs that came first from those that came second, where that changes each time.
 func byTurn(i int) int { return i % 2 }
 

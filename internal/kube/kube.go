@@ -50,7 +50,7 @@ func (e *Error) Error() string {
 func Read(text []byte) []Document {
 	var all []Document
 	for _, p := range split(text) {
-		p.lines = numbers(p.text, p.line)
+		p.lines = linesOf(p.text, p.lines.first)
 		raw, err := p.json()
 		if err == nil && len(all) == 0 && string(raw) == "null" {
 			continue
@@ -60,7 +60,7 @@ func Read(text []byte) []Document {
 			d.Err = p.fault(err)
 			d.Err.Document = d.Number
 		} else {
-			r := reader{document: &d, part: p}
+			r := reader{document: &d, lines: p.lines}
 			r.read(raw, p.node())
 		}
 		all = append(all, d)
@@ -71,7 +71,7 @@ func Read(text []byte) []Document {
 // A reader reads the objects of one document.
 type reader struct {
 	document *Document
-	part     part
+	lines    lines
 }
 
 // read takes an object, or the items of a List.
@@ -108,12 +108,12 @@ func (r *reader) fail(at *node.Node, text string) {
 	}
 	r.document.Err = &Error{Document: r.document.Number, Text: text}
 	if at != nil {
-		r.document.Err.Line = r.part.streamLine(at.Line)
+		r.document.Err.Line = r.lines.of(at.Line)
 	}
 }
 
 func (r *reader) object(raw []byte, at *node.Node) *Object {
-	o := &Object{Document: r.document.Number, node: at, part: r.part}
+	o := &Object{Document: r.document.Number, node: at, lines: r.lines}
 	o.Wrong, _ = errors.AsType[*TypeError](Decode(raw, o)) // there is no other error in what was JSON before
 	var whole struct {
 		Spec map[string]any `json:"spec"`

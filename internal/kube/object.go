@@ -32,8 +32,8 @@ type Object struct {
 	// Wrong is the first value whose type is not that of its key; nil for none. The rest is read all the same.
 	Wrong *TypeError `json:"-"`
 
-	node *node.Node // nil where its lines cannot be told
-	part part       // that it is in
+	node  *node.Node // nil where its lines cannot be told
+	lines lines      // of its document
 }
 
 // Metadata is what is read of an object's metadata.
@@ -190,5 +190,5 @@ func (o *Object) Line(key string) int {
 	if o.node == nil {
 		return 0
 	}
-	return o.part.streamLine(lineOf(o.node, key))
+	return o.lines.of(lineOf(o.node, key))
 }

@@ -14,21 +14,26 @@ import (
 // A part is the text of one document.
 type part struct {
 	text  []byte
-	line  int   // of the stream, at which the text begins; from 1
-	lines []int // of the stream, for each line that YAML counts; nil where it counts as the stream does
+	lines lines
+}
+
+// lines are those of the stream for the lines of a part as YAML counts them.
+type lines struct {
+	first int   // where the part begins, from 1
+	all   []int // nil where YAML counts as the stream does
 }
 
 // split splits a stream. The line --- parts documents, and may have the start of the next behind it; it cannot be within one.
 func split(text []byte) []part {
 	var all []part
-	one := part{line: 1}
+	one := part{lines: lines{first: 1}}
 	number := 0
 	for line := range bytes.Lines(text) {
 		number++
 		rest, ok := bytes.CutPrefix(line, []byte("---"))
 		if ok && len(bytes.TrimSpace(rest[:min(1, len(rest))])) == 0 {
 			all = append(all, one)
-			one = part{line: number}
+			one = part{lines: lines{first: number}}
 			line = rest
 		}
 		one.text = append(one.text, line...)
@@ -42,27 +47,29 @@ var (
 	oddBreaks = regexp.MustCompile("\r(?:[^\n]|$)|[\u0085\u2028\u2029]")
 )
 
-// numbers makes the lines of a part, whose text begins at a line of the stream.
-func numbers(text []byte, line int) []int {
+// linesOf makes the lines of a text that begins at a line of the stream.
+func linesOf(text []byte, first int) lines {
+	l := lines{first: first}
 	if !oddBreaks.Match(text) {
-		return nil
+		return l
 	}
-	lines := []int{line}
+	line := first
+	l.all = []int{line}
 	for _, at := range breaks.FindAllIndex(text, -1) {
 		if text[at[1]-1] == '\n' {
 			line++
 		}
-		lines = append(lines, line)
+		l.all = append(l.all, line)
 	}
-	return lines
+	return l
 }
 
-// streamLine is the line of the stream for one of the text as YAML counts them, from 1.
-func (p part) streamLine(n int) int {
-	if p.lines == nil {
-		return p.line + n - 1
+// of returns the line of the stream for one of YAML's, from 1.
+func (l lines) of(n int) int {
+	if l.all == nil {
+		return l.first + n - 1
 	}
-	return p.lines[min(max(n, 1), len(p.lines))-1]
+	return l.all[min(max(n, 1), len(l.all))-1]
 }
 
 // json is the document as kubectl sends it to the API server. A key may not be there twice.
@@ -101,7 +108,7 @@ func (p part) fault(err error) *Error {
 		if err != nil {
 			return found
 		}
-		n = p.streamLine(n)
+		n = p.lines.of(n)
 		if e.Line == 0 {
 			e.Line = n
 		}

@@ -4,7 +4,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
-	kubectl "sigs.k8s.io/yaml"
+
+	"github.com/leadsman/leadsman/internal/kube"
 )
 
 // check reports what is wrong with a complete spec as a whole; asked is what was written.
@@ -145,18 +146,16 @@ func (s *Spec) checkJob(r *reader) {
 // asKubectl says what keeps kubectl from reading a map as we write it, or "". Its YAML is another: 010 and 8 are the same key to it.
 func asKubectl(n *yaml.Node) string {
 	text, err := yaml.Marshal(plain(n))
-	if err == nil {
-		err = kubectl.UnmarshalStrict(text, new(map[string]any))
+	if err != nil {
+		return err.Error()
 	}
-	if err == nil {
-		return ""
+	for _, document := range kube.Read(text) {
+		if document.Err != nil {
+			fault, _, _ := strings.Cut(document.Err.Text, " line ") // what is on another line of what nobody has seen
+			return fault
+		}
 	}
-	_, reason, numbered := strings.Cut(err.Error(), " line ") // of what nobody has seen
-	if _, after, ok := strings.Cut(reason, ": "); numbered && ok {
-		first, _, _ := strings.Cut(after, "\n")
-		return first
-	}
-	return strings.Join(strings.Fields(err.Error()), " ")
+	return ""
 }
 
 func (s *Spec) checkHPA(r *reader) {

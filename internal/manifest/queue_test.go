@@ -72,7 +72,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add(good + "queue: [\"on\", '1e3', 0123, \"a\\\"b\"]\n")
 	f.Add(good + "linger: 5m\n---\n- &a [*a]\n---\n{worker: *a}\n")
-	f.Add(goodJob + "        {0000: x, 00: y}: 1\n")
+	f.Add(goodJob + "        0000: x\n        00: y\n")
 	f.Fuzz(func(t *testing.T, spec string) {
 		specs, err := manifest.Parse(manifest.File{Name: "f", Data: []byte(spec)})
 		if err != nil {
